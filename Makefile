@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# make            the library and the command, in build/
+# make demo       on a fresh Debian machine: installs what is missing, builds, runs the main job
+# make check      all tests
+# make bench      ratios against other tools, side by side
+# make install    PREFIX=/usr/local DESTDIR=
+#
+# Variants: SAN=address,undefined builds into build-san/, FUZZ=1 (clang) the fuzz targets.
+
+VERSION_MAJOR := 0
+VERSION := 0.1.0
+PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
+BINDIR ?= $(PREFIX)/bin
+INCDIR ?= $(PREFIX)/include
+MANDIR ?= $(PREFIX)/share/man
+
+B := build
+ifdef SAN
+B := build-san
+SANFLAGS := -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer
+endif
+ifdef FUZZ
+B := build-fuzz
+CC := clang
+SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+FUZZFLAGS := -fsanitize=fuzzer-no-link
+endif
+
+CC ?= cc
+OPT ?= -O2
+WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla -Wundef
+CFLAGS ?= $(OPT) -g
+ALL_CFLAGS := -std=gnu11 $(WARN) -fvisibility=hidden -fPIC -pthread -Iinclude -Iinclude/uapi \
+	$(SANFLAGS) $(FUZZFLAGS) $(CFLAGS)
+ENGINE_LIBS := -lisal -ldeflate -llz4 -lzstd -lz -lcrypto
+LIBS := $(ENGINE_LIBS) -pthread
+TOOL_LIBS := -ljson-c
+
+# Directories in the order of their dependencies; see Documentation/architecture.rst.
+LAYERS := base wire engine model transport api
+# The model and what it stands on is freestanding: it is compiled as a kernel module would have it.
+FREESTANDING := base wire model
+
+src = $(sort $(wildcard lib/$(1)/*.c))
+obj = $(patsubst %.c,$(B)/%.o,$(call src,$(1)))
+LIB_OBJS := $(foreach l,$(LAYERS),$(call obj,$(l)))
+TOOL_OBJS := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tools/accel/*.c)))
+
+.PHONY: all demo check bench install uninstall clean deps lint tests fuzz docs
+all: $(B)/libaccel.so $(B)/libaccel.a $(B)/accel
+
+$(B)/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(EXTRA_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(foreach l,$(FREESTANDING),$(eval $(B)/lib/$(l)/%.o: EXTRA_CFLAGS += -ffreestanding -Wframe-larger-than=1024))
+
+# One archive a layer, so that a test of a layer links nothing above it.
+define archive
+$(B)/$(1).a: $$(call obj,$(1))
+	@mkdir -p $$(@D)
+	@rm -f $$@
+	ar rcs $$@ $$^
+endef
+$(foreach l,$(LAYERS),$(eval $(call archive,$(l))))
+
+$(B)/libaccel.a: $(LIB_OBJS)
+	@rm -f $@
+	ar rcs $@ $^
+
+$(B)/libaccel.so.$(VERSION): $(LIB_OBJS) lib/libaccel.map
+	$(CC) -shared $(SANFLAGS) $(LDFLAGS) -Wl,-soname,libaccel.so.$(VERSION_MAJOR) \
+		-Wl,--version-script=lib/libaccel.map $(if $(SAN),,-Wl,--no-undefined) -o $@ $(LIB_OBJS) $(LIBS)
+
+$(B)/libaccel.so: $(B)/libaccel.so.$(VERSION)
+	ln -sf libaccel.so.$(VERSION) $(B)/libaccel.so.$(VERSION_MAJOR)
+	ln -sf libaccel.so.$(VERSION_MAJOR) $@
+
+$(B)/accel: $(TOOL_OBJS) $(B)/libaccel.so
+	$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $(TOOL_OBJS) -L$(B) -laccel $(TOOL_LIBS) -pthread \
+		-Wl,-rpath,'$$ORIGIN:$$ORIGIN/../lib'
+
+# Tests: tests/unit/test_LAYER_*.c links the layers up to its own; tests/api/*.c the whole library.
+deps_of = $(strip $(if $(filter base,$(1)),base,$(if $(filter wire,$(1)),wire base,\
+	$(if $(filter model,$(1)),model wire base,$(if $(filter engine,$(1)),engine wire base,\
+	api transport model engine wire base)))))
+layer_of = $(word 2,$(subst _, ,$(notdir $(1))))
+UNIT := $(sort $(wildcard tests/unit/test_*.c))
+APIT := $(sort $(wildcard tests/api/test_*.c))
+
+define unit_rule
+$(B)/$(1:.c=): $(B)/$(1:.c=.o) $(foreach l,$(call deps_of,$(call layer_of,$(1))),$(B)/$(l).a)
+	$$(CC) $$(SANFLAGS) -o $$@ $$^ -lcmocka $$(LIBS)
+endef
+$(foreach t,$(UNIT),$(eval $(call unit_rule,$(t))))
+$(patsubst %.c,$(B)/%,$(APIT)): %: %.o $(B)/libaccel.a
+	$(CC) $(SANFLAGS) -o $@ $^ -lcmocka $(LIBS)
+TEST_BINS := $(patsubst %.c,$(B)/%,$(UNIT) $(APIT))
+tests: $(TEST_BINS)
+
+# Fuzz targets: tests/fuzz/fuzz_*.c, with clang (make fuzz FUZZ=1).
+FUZZERS := $(patsubst %.c,$(B)/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
+$(FUZZERS): %: %.o $(B)/libaccel.a
+	$(CC) -fsanitize=fuzzer,address,undefined -o $@ $^ $(LIBS)
+fuzz: $(FUZZERS)
+
+deps:
+	scripts/deps.sh
+demo:
+	scripts/demo.sh
+check:
+	scripts/check.sh
+bench:
+	scripts/bench.sh
+
+clean:
+	rm -rf build build-san build-fuzz
+
+-include $(wildcard $(B)/lib/*/*.d $(B)/tools/*/*.d $(B)/tests/*/*.d)

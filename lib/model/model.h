@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The device side of the namespace interface: one instance is one accelerator namespace. It takes Read,
+ * Write and Flush commands by byte range and answers them; time, randomness, memory, engines and the
+ * completion of commands are callbacks. Freestanding C11: nothing from a C library but mem*, no floating
+ * point, no recursion, no allocation except through the callbacks.
+ *
+ * Calls on one instance must be serialised by the caller. Callbacks run inside these calls and must not
+ * call back into the instance (an engine that ends at once reports it after the call has returned).
+ */
+#ifndef ACCEL_MODEL_H
+#define ACCEL_MODEL_H
+
+#include "../wire/wire.h"
+
+struct model;
+
+enum model_opcode { MODEL_READ = 2, MODEL_WRITE = 1, MODEL_FLUSH = 0 };	/* NVM opcodes */
+
+/* NVMe status: SCT << 8 | SC, bit 14 DNR. */
+#define MODEL_SC_OK		0x000
+#define MODEL_SC_INVALID_FIELD	0x4002	/* with DNR */
+#define MODEL_SC_INVALID_OPCODE	0x4001
+#define MODEL_SC_LBA_RANGE	0x4080
+#define MODEL_SC_ACCESS_DENIED	0x4286
+#define MODEL_SC_NOT_READY	0x0082
+#define MODEL_SC_ABORTED	0x4007	/* by Abort or controller shutdown */
+
+#define MODEL_CMD_BORROW	1u
+/*
+ * BORROW: the command's buffers may be used in place. A write is then held until its job has ended; a
+ * held read has no HOLDMAX; a job that has both and RELEASE_RESULT moves no payload at all.
+ */
+
+struct model_cmd {
+	/* Set by the caller, who owns the structure until cmd_done. */
+	uint8_t opcode;
+	uint32_t flags;
+	uint64_t off;			/* first byte of the namespace */
+	uint64_t nbytes;		/* whole blocks */
+	const struct base_iov *iov;	/* at least nbytes */
+	unsigned int niov;
+	uint64_t host;			/* whose command: any number that tells hosts apart */
+	/* The model's. */
+	struct model_cmd *next;
+	uint64_t deadline_ns;
+	uint32_t slot;
+	uint8_t alias, kind;
+};
+
+struct model_job {
+	struct job job;			/* for the engine */
+	uint32_t slot;
+	uint64_t seq;
+	uint8_t alias;
+	uint32_t limit_ms;		/* 0: none */
+	uint16_t priority;
+	void *env_priv;			/* for the environment while it has the job */
+	struct model_job *env_next;
+};
+
+struct model_env {
+	uint64_t (*now_ns)(void *ctx);			/* monotonic */
+	void (*random)(void *ctx, void *buf, size_t n);
+	/* Zeroed memory for a slot; NULL if there is none. The model asks when a lease is granted. */
+	void *(*mem_get)(void *ctx, size_t nbytes);
+	/* Makes memory read as zeros (may give its pages back). */
+	void (*mem_zero)(void *ctx, void *p, size_t nbytes);
+	void (*mem_put)(void *ctx, void *p, size_t nbytes);	/* zeroed by the model before */
+	/* Gives a job to an engine: OK, or BUSY or NO_RESOURCES. Ended by model_job_done(). */
+	uint32_t (*job_start)(void *ctx, struct model_job *job);
+	/* The job should end soon; it still ends by model_job_done(). */
+	void (*job_stop)(void *ctx, struct model_job *job);
+	void (*cmd_done)(void *ctx, struct model_cmd *cmd, uint16_t nvme_status);
+	/* How many engines are busy and how many jobs wait, for the pages; may be NULL. */
+	void (*engines)(void *ctx, struct nvme_accel_engines *page);
+};
+
+struct model_cfg {
+	struct wire_id id;		/* geometry, operations, name, uuid; offsets by wire_layout() */
+	uint32_t max_held;		/* held commands in all: half of what the controller takes */
+	uint32_t lease_default_ms;	/* 10000 */
+};
+
+/* Bytes that an instance needs, 0 if the configuration is out of range. */
+size_t model_size(const struct model_cfg *cfg);
+
+/* Makes an instance in mem (model_size() bytes, aligned to 64). NULL if the configuration is refused. */
+struct model *model_init(void *mem, const struct model_cfg *cfg, const struct model_env *env, void *ctx);
+
+/*
+ * Ends the instance: held commands complete with ABORTED, running jobs are stopped. Returns the number of
+ * jobs that engines still have; the caller brings those to model_job_done() and calls again until it is 0.
+ */
+unsigned int model_fini(struct model *m);
+
+/* Executes or holds a command; cmd_done() is called once, now or later. */
+void model_submit(struct model *m, struct model_cmd *cmd);
+
+/* An engine has ended the job, its outcome in job->job. */
+void model_job_done(struct model *m, struct model_job *job);
+
+/* Cuts short a held command (Abort, lost connection). 0 if it was not held any more. */
+int model_cancel(struct model *m, struct model_cmd *cmd);
+
+/* A host is gone for good (its association ended): its held commands end. Leases live on. */
+void model_host_gone(struct model *m, uint64_t host);
+
+/* Does what is due by the clock (lease expiry, HOLDMAX, time limits); returns when to call next, in ns of
+ * now_ns(), UINT64_MAX for never. */
+uint64_t model_tick(struct model *m);
+
+/* A subsystem reset: leases end, jobs stop, BOOTID changes. */
+void model_reset(struct model *m);
+
+/* The 4096 bytes of Identify Namespace as they are now. */
+void model_identify(struct model *m, void *page);
+
+/* For whoever shows the state of a device from inside: the statistics page. */
+void model_stats(struct model *m, struct nvme_accel_stats *page);
+
+#endif

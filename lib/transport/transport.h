@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A transport moves Read and Write commands between the library and a namespace and never looks inside
+ * them. All else (slots, sequence, retries, held reads) is lib/api's, once, for all transports.
+ */
+#ifndef ACCEL_TRANSPORT_H
+#define ACCEL_TRANSPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+struct transport_dev;		/* a namespace, reached by a transport */
+struct transport_queue;		/* commands in flight, one thread at a time */
+
+#define TRANSPORT_WRITE		1u
+#define TRANSPORT_READ		2u
+#define TRANSPORT_BORROW	4u	/* buffers stay valid and unread until the completion: use them in place */
+
+struct transport_cmd {
+	uint32_t flags;
+	unsigned int niov;
+	uint64_t off;			/* bytes; whole blocks */
+	uint64_t nbytes;
+	const struct iovec *iov;
+	/* On completion. */
+	int error;			/* 0, or -errno of the path (the outcome is unknown), NVMe status apart */
+	uint16_t nvme_status;		/* SCT << 8 | SC, bit 14 DNR; 0 is success */
+	void *user;
+	struct transport_cmd *next;	/* the transport's while it has the command */
+	uint64_t priv[12];		/* the transport's */
+};
+
+struct transport_ops {
+	const char *name;		/* "soft", "block", "uring", "tcp" */
+	/*
+	 * Calls found(arg, name) for each namespace that this transport sees, by a name that open() takes.
+	 * 0 or -errno; stops with found's result if that is not 0.
+	 */
+	int (*scan)(const char *options, int (*found)(void *arg, const char *name), void *arg);
+	/* -ENOENT: no such namespace; -EINVAL: the name is not this transport's or is malformed. */
+	int (*open)(const char *name, struct transport_dev **dev);
+	void (*close)(struct transport_dev *dev);
+	/* Identify Namespace, 4096 bytes, as they are now. 0 or -errno. */
+	int (*identify)(struct transport_dev *dev, void *page);
+	/* depth: commands in flight at most. fd: becomes readable when a completion may be there. */
+	int (*queue_new)(struct transport_dev *dev, unsigned int depth, struct transport_queue **q);
+	void (*queue_free)(struct transport_queue *q);	/* ends what is in flight first, within seconds */
+	/* Takes all n, or the first few (returned), or -errno if none. */
+	int (*submit)(struct transport_queue *q, struct transport_cmd **cmds, unsigned int n);
+	/*
+	 * Completed commands, at most max; waits up to timeout_ms (-1: for ever) for the first. Also does
+	 * the work of a transport that has no thread of its own. fd >= 0: see transport_fd().
+	 */
+	int (*reap)(struct transport_queue *q, struct transport_cmd **done, unsigned int max,
+		    int timeout_ms);
+	/* An fd to poll for completions, made at the first call; -errno. */
+	int (*fd)(struct transport_queue *q);
+};
+
+extern const struct transport_ops transport_soft;
+
+/* The transport that a device name belongs to, or NULL. */
+const struct transport_ops *transport_for(const char *name);
+
+#endif

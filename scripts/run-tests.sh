@@ -1,0 +1,34 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# Runs test programs that speak TAP (cmocka programs and scripts alike), shows what failed or was skipped,
+# and adds up the counts: scripts/run-tests.sh COUNTS_FILE PROGRAM...
+# COUNTS_FILE receives "passed failed skipped" added to what is there.
+set -u
+counts=$1
+shift
+read -r passed failed skipped <"$counts" 2>/dev/null || { passed=0 failed=0 skipped=0; }
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+for t in "$@"; do
+	start=$(date +%s)
+	CMOCKA_MESSAGE_OUTPUT=TAP timeout "${TEST_TIMEOUT:-900}" "$t" >"$log" 2>&1 </dev/null
+	rc=$?
+	s=$(grep -ciE '^ok .*# skip' "$log")
+	p=$(($(grep -c '^ok ' "$log") - s))
+	f=$(grep -c '^not ok ' "$log")
+	# A program that died, or that ran nothing, has failed however many lines it printed before.
+	if [ "$rc" -ne 0 ] && [ "$f" -eq 0 ]; then
+		f=1
+		echo "not ok - $t ended with status $rc"
+	elif [ $((p + f + s)) -eq 0 ]; then
+		f=1
+		echo "not ok - $t ran no test"
+	fi
+	printf '%-44s %4d passed %3d failed %3d skipped %4d s\n' "${t#build/}" "$p" "$f" "$s" \
+		$(($(date +%s) - start))
+	grep -iE '^ok .*# skip' "$log" | sed 's/^/    /'
+	[ "$f" -eq 0 ] || { grep -v '^ok ' "$log" | tail -n 60 | sed 's/^/    /'; }
+	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+done
+echo "$passed $failed $skipped" >"$counts"
+[ "$failed" -eq 0 ]

@@ -97,6 +97,8 @@ endef
 $(foreach t,$(UNIT),$(eval $(call unit_rule,$(t))))
 $(patsubst %.c,$(B)/%,$(APIT)): %: %.o $(B)/libaccel.a
 	$(CC) $(SANFLAGS) -o $@ $^ -lcmocka $(LIBS)
+$(B)/tests/bench/%: $(B)/tests/bench/%.o $(B)/libaccel.a
+	$(CC) $(SANFLAGS) -o $@ $^ $(LIBS)
 TEST_BINS := $(patsubst %.c,$(B)/%,$(UNIT) $(APIT))
 tests: $(TEST_BINS)
 
@@ -116,6 +118,6 @@ bench:
 	scripts/bench.sh
 
 clean:
-	rm -rf build build-san build-fuzz
+	rm -rf build build-san build-tsan build-fuzz
 
 -include $(wildcard $(B)/lib/*/*.d $(B)/tools/*/*.d $(B)/tests/*/*.d)

@@ -1,0 +1,81 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# All tests: scripts/check.sh [unit|san|tsan|cli|fuzz|lint]... (default: all of them).
+# The last line is "N passed, N failed, N skipped".
+#   FUZZ_SECONDS  how long each fuzz target runs (60)
+set -u
+cd "$(dirname "$0")/.."
+scripts/deps.sh build test || exit 1
+
+jobs=$(nproc)
+counts=$(mktemp)
+echo "0 0 0" >"$counts"
+work=$(mktemp -d)
+trap 'rm -rf "$work" "$counts"' EXIT
+status=0
+
+title() { printf '\n== %s (%s)\n' "$1" "$(date +%H:%M:%S)"; }
+suite() { scripts/run-tests.sh "$counts" "$@" || status=1; }
+bins() { find "$1/tests/unit" "$1/tests/api" -type f -name 'test_*' -perm -u+x 2>/dev/null | sort; }
+
+# A build that fails is a failed test, and the rest still runs.
+build() {
+	what=$1
+	shift
+	printf '#!/bin/sh\ncat "%s/log"\n' "$work" >"$work/build"
+	if make -j"$jobs" "$@" >"$work/log" 2>&1 && ! grep -q 'warning:' "$work/log"; then
+		printf '#!/bin/sh\necho "ok 1 - %s"\n' "$what" >"$work/build-of-$what"
+	else
+		printf '#!/bin/sh\ntail -n 40 "%s/log"; echo "not ok 1 - %s"; exit 1\n' "$work" "$what" \
+			>"$work/build-of-$what"
+	fi
+	chmod +x "$work/build-of-$what"
+	suite "$work/build-of-$what"
+}
+
+run_lint() {
+	title "Layers, licences, interface and documents"
+	suite scripts/check-*.sh
+}
+run_unit() {
+	title "Unit and library tests"
+	build library all tests
+	# shellcheck disable=SC2046
+	suite $(bins build)
+}
+run_san() {
+	title "The same under AddressSanitizer and UndefinedBehaviorSanitizer"
+	build sanitizers SAN=address,undefined all tests
+	# shellcheck disable=SC2046
+	ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1 \
+		suite $(bins build-san)
+}
+run_tsan() {
+	title "Threads under ThreadSanitizer"
+	build threads SAN=thread B=build-tsan tests
+	# shellcheck disable=SC2046
+	suite $(bins build-tsan | grep '/api/' | grep -v -e fork -e alloc)
+}
+run_cli() {
+	title "The command"
+	suite tests/cli/*.sh
+}
+run_fuzz() {
+	title "Fuzz targets, ${FUZZ_SECONDS:-60} s each"
+	build fuzzers FUZZ=1 fuzz
+	suite scripts/fuzz.sh
+}
+
+for part in "${@:-lint unit san tsan cli fuzz}"; do
+	for p in $part; do
+		case $p in
+		lint | unit | san | tsan | cli | fuzz) "run_$p" ;;
+		*) echo "check.sh: $p: not one of lint, unit, san, tsan, cli, fuzz" >&2; exit 2 ;;
+		esac
+	done
+done
+
+read -r passed failed skipped <"$counts"
+echo
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ] && [ "$status" -eq 0 ]

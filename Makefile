@@ -117,6 +117,13 @@ check:
 bench:
 	scripts/bench.sh
 
+# Manual pages and documents as HTML, in build/man and build/html.
+docs:
+	@mkdir -p $(B)/man/man1 $(B)/man/man3 $(B)/html
+	python3 scripts/mkman3.py include/accel $(B)/man/man3
+	cp Documentation/man/*.1 $(B)/man/man1/
+	for f in Documentation/*.rst; do rst2html5 --strict $$f $(B)/html/$$(basename $$f .rst).html || exit 1; done
+
 clean:
 	rm -rf build build-san build-tsan build-fuzz
 

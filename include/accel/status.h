@@ -115,9 +115,17 @@ ACCEL_API const char *accel_executor_str(uint32_t executor);
 ACCEL_API const char *accel_op_name(uint16_t op);
 ACCEL_API const char *accel_alg_name(uint16_t op, uint16_t alg);
 
-#define ACCEL_INIT(type) { (uint32_t)sizeof(type) }
-
 #ifdef __cplusplus
 }
+template <class T> static inline T accel_init_of()
+{
+	T t = T();
+	t.size = (uint32_t)sizeof(T);
+	return t;
+}
+#define ACCEL_INIT(type) accel_init_of<type>()
+#else
+/** A public struct with its size set and all else zero: struct accel_job job = ACCEL_INIT(struct accel_job); */
+#define ACCEL_INIT(type) { .size = (uint32_t)sizeof(type) }
 #endif
 #endif

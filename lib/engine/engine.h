@@ -19,7 +19,13 @@ struct engine_thread;
 struct engine_thread *engine_thread_new(void);
 void engine_thread_free(struct engine_thread *t);
 
-/* Runs a job to its end, all stages, flags included. Thread-safe with another engine_thread. */
+/*
+ * Runs a job to its end, all stages, flags included. Thread-safe with another engine_thread.
+ *
+ * In a chain a digest or checksum stage looks at the data at its place and passes it on: before the first
+ * transforming stage it sees the input, behind the last one the output. A job of nothing but digests and
+ * checksums has no output. Fill and compare stand alone. in_used is the first transforming stage's.
+ */
 void engine_run(struct engine_thread *t, struct job *job);
 
 /* What engine_run() can do: entries for a table of operations (estimates included). */
@@ -44,9 +50,13 @@ struct engine_fn {
 		    struct job *job);	/* a job narrowed to this stage */
 };
 
-const struct engine_fn *engine_table(unsigned int *n);
+/* The i-th entry of the table; NULL behind the last. */
+const struct engine_fn *engine_fn_at(unsigned int i);
 
-/* Runs one entry on a job of one stage; what a differential test calls. */
+/*
+ * Runs one entry on a job of one stage, whatever the table prefers, the job's flags included; what a
+ * differential test calls. The entry need not be in the table.
+ */
 void engine_run_fn(struct engine_thread *t, const struct engine_fn *fn, struct job *job);
 
 /*

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The device of a run. */
+#include "tool.h"
+#include <errno.h>
+#include <string.h>
+
+struct accel_ctx *tool_ctx(struct tool *t)
+{
+	int rc = t->ctx ? 0 : accel_ctx_new(NULL, &t->ctx);
+
+	if (rc) {
+		t->ctx = NULL;
+		tool_lib_error(t, NULL, rc);
+	}
+	return t->ctx;
+}
+
+/* The best hardware for the operation, else the software accelerator, which needs no scan. */
+static int open_best(struct tool *t, uint16_t op, uint16_t alg)
+{
+	struct accel_filter filter = ACCEL_INIT(struct accel_filter);
+	int rc = -ENODEV;
+
+	filter.flags = ACCEL_FILTER_HARDWARE;
+	filter.op = op;
+	filter.alg = op ? alg : 0;
+	if (!t->software)
+		rc = accel_find(t->ctx, &filter, &t->dev);
+	if (!rc)
+		return 0;
+	t->dev = NULL;
+	if (t->hardware)
+		return tool_lib_error(t, "no hardware accelerator", rc);
+	if (rc == -EACCES)
+		tool_warning(t, NULL, "hardware accelerators are there but may not be opened; using software");
+	rc = accel_dev_open(t->ctx, "soft:", &t->dev);
+	if (rc)
+		return tool_lib_error(t, "soft:", rc);
+	return 0;
+}
+
+static int open_named(struct tool *t)
+{
+	int rc = accel_dev_open(t->ctx, t->device, &t->dev);
+
+	if (rc == -EINVAL)
+		return tool_usage(t, "'%s' is no device name", t->device);
+	if (rc)
+		return tool_lib_error(t, t->device, rc);
+	if (t->hardware && accel_dev_info(t->dev)->software) {
+		tool_error(t, t->device, "is not hardware, as --hardware insists");
+		return TOOL_NODEV;
+	}
+	if (t->software && !accel_dev_info(t->dev)->software) {
+		tool_error(t, t->device, "is not software, as --software insists");
+		return TOOL_NODEV;
+	}
+	return 0;
+}
+
+int tool_dev(struct tool *t, uint16_t op, uint16_t alg)
+{
+	struct accel_caps caps;
+	int rc;
+
+	if (!t->dev) {
+		if (!tool_ctx(t))
+			return TOOL_FAILED;
+		rc = t->device ? open_named(t) : open_best(t, op, alg);
+		if (rc) {
+			accel_dev_close(t->dev);
+			t->dev = NULL;
+			return rc;
+		}
+	}
+	if (!op || !accel_dev_caps(t->dev, op, alg, &caps))
+		return 0;
+	tool_error(t, accel_dev_info(t->dev)->path, "has no %s%s%s (see accel info)", accel_op_name(op),
+		   alg ? " " : "", alg ? accel_alg_name(op, alg) : "");
+	return TOOL_NODEV;
+}
+
+const char *tool_dev_label(const struct tool *t, char *buf, size_t nbytes)
+{
+	const struct accel_dev_info *info = t->dev ? accel_dev_info(t->dev) : NULL;
+
+	if (!info)
+		return "none";
+	snprintf(buf, nbytes, "%s (%s)", info->path, info->software ? "software" : info->name);
+	return buf;
+}

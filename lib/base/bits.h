@@ -6,6 +6,10 @@
 #ifdef __KERNEL__
 #include <linux/types.h>
 #include <linux/string.h>
+#include <linux/limits.h>
+#ifndef UINT64_MAX
+#define UINT64_MAX U64_MAX
+#endif
 #else
 #include <stddef.h>
 #include <stdint.h>
@@ -57,11 +61,12 @@ static inline void le64_put(void *p, uint64_t v)
 static inline int mem_is_zero(const void *p, size_t n)
 {
 	const uint8_t *b = p;
-	uint8_t any = 0;
-	size_t i;
+	uint64_t any = 0;
 
-	for (i = 0; i < n; i++)
-		any |= b[i];
+	for (; n >= 8; b += 8, n -= 8)
+		any |= le64_get(b);
+	for (; n; b++, n--)
+		any |= *b;
 	return any == 0;
 }
 
@@ -73,5 +78,8 @@ static inline int mem_is_zero(const void *p, size_t n)
  * bytes behind a part whose CRC-32C is crc; 0 to begin.
  */
 uint32_t base_crc32c(uint32_t crc, const void *p, size_t n);
+
+/* The same without the processor's instruction: what a machine that has none runs. */
+uint32_t base_crc32c_table(uint32_t crc, const void *p, size_t n);
 
 #endif

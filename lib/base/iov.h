@@ -42,7 +42,7 @@ size_t iov_write(struct iov_pos *pos, const void *src, size_t n);
 size_t iov_zero(struct iov_pos *pos, size_t n);
 size_t iov_copy(struct iov_pos *dst, struct iov_pos *src, size_t n);
 
-/* The first n bytes as one contiguous piece, or NULL if they are not. */
+/* The first n bytes as one contiguous piece, or NULL if they are not. n 0: never NULL. */
 void *iov_flat(const struct base_iov *iov, unsigned int niov, size_t n);
 
 /*

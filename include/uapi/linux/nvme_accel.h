@@ -64,7 +64,7 @@ enum nvme_accel_feat {
 	NVME_ACCEL_FEAT_OUT_CRC		= 1 << 11,
 	NVME_ACCEL_FEAT_VERIFY		= 1 << 12,
 	NVME_ACCEL_FEAT_STATS		= 1 << 13,
-	NVME_ACCEL_FEAT_CMB		= 1 << 14,
+	NVME_ACCEL_FEAT_CMB		= 1 << 15,
 	NVME_ACCEL_FEAT_SOFTWARE	= 1 << 16,
 };
 
@@ -283,6 +283,8 @@ struct nvme_accel_engines {
 NVME_ACCEL_SIZE(nvme_accel_engines, 4096);
 
 /* Statistics: page 0 is this, then one page of operations, then one 128-byte record a lease. */
+#define NVME_ACCEL_STATS_OPS	4096u	/* from STATS_OFF */
+#define NVME_ACCEL_STATS_LEASES	8192u
 #define NVME_ACCEL_STATS_MAGIC	"ASTA"
 #define NVME_ACCEL_NCODE	32u	/* counters by job code */
 #define NVME_ACCEL_NLAT		40u	/* latency histogram: bin i counts [2^i, 2^(i+1)) ns */

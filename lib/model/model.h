@@ -28,8 +28,28 @@ enum model_opcode { MODEL_READ = 2, MODEL_WRITE = 1, MODEL_FLUSH = 0 };	/* NVM o
 
 #define MODEL_CMD_BORROW	1u
 /*
- * BORROW: the command's buffers may be used in place. A write is then held until its job has ended; a
- * held read has no HOLDMAX; a job that has both and RELEASE_RESULT moves no payload at all.
+ * BORROW: the command's buffers may be used in place; held commands that have it know no HOLDMAX.
+ *
+ * A write with COMPLETE_ON_DONE that carries the whole input lends it to the engine and is held until the
+ * job has ended. A read of the WAIT alias that is held when the job starts, begins with the status block
+ * and has room for out_max behind it lends its buffer to a job with RELEASE_RESULT; such a result cannot
+ * be read again (its status can, without OUTPUT_VALID). So submit the read first, then the write: with both
+ * no payload is copied and no slot memory touched. Where lending is not possible (the write could not be
+ * held for want of room, a list in too many pieces) the model copies, and all else is the same.
+ *
+ * A read with BORROW of a job with RELEASE_RESULT is not padded: what lies beyond out_len (beyond the status
+ * block if the job failed) is as the caller left it. All other reads have zeros there.
+ *
+ * While an engine uses a buffer its command cannot end: model_cancel() and the like stop the job, and the
+ * command completes from model_job_done().
+ */
+
+/*
+ * Sequence numbers, where the interface leaves room. The first one of a lease is 1. SEQ_GAP and BUSY (the
+ * job before is queued or running) leave the number unused: send the same one again. Any other outcome
+ * uses it up, ABORTED too: an abort may overtake its job, which is then never run. An engine that takes
+ * no job gives NO_RESOURCES. Input of job n + 2^a - 1 (a: alias bits) may be sent once descriptor n has been
+ * accepted; what comes earlier is ignored as late data of the alias's last job.
  */
 
 struct model_cmd {
@@ -55,6 +75,11 @@ struct model_job {
 	uint8_t alias;
 	uint32_t limit_ms;		/* 0: none */
 	uint16_t priority;
+	/*
+	 * When an engine took the job up (now_ns()); the environment may store it, atomically. 0: unknown,
+	 * the job counts as QUEUED and its time as execution.
+	 */
+	uint64_t start_ns;
 	void *env_priv;			/* for the environment while it has the job */
 	struct model_job *env_next;
 };
@@ -100,7 +125,8 @@ void model_submit(struct model *m, struct model_cmd *cmd);
 /* An engine has ended the job, its outcome in job->job. */
 void model_job_done(struct model *m, struct model_job *job);
 
-/* Cuts short a held command (Abort, lost connection). 0 if it was not held any more. */
+/* Cuts short a held command (Abort, lost connection): it ends with ABORTED, at once unless an engine has its
+ * buffers. 0 if it was not held any more. */
 int model_cancel(struct model *m, struct model_cmd *cmd);
 
 /* A host is gone for good (its association ended): its held commands end. Leases live on. */

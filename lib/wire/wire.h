@@ -58,6 +58,7 @@ struct wire_id {
 	struct wire_op ops[NVME_ACCEL_MAX_OPS];
 	/* From the standard part of Identify Namespace. */
 	uint64_t nsze;			/* blocks */
+	uint8_t nmic;			/* bit 0: several controllers may reach it */
 };
 
 /*
@@ -108,7 +109,7 @@ uint64_t wire_wait_addr(const struct wire_id *id, uint32_t slot, uint64_t seq);
 struct wire_claim {
 	uint16_t op, flags;
 	uint8_t claim_id[8], nonce[16], hostid[16];
-	char label[33];		/* NUL-terminated; encoding cuts at 32 */
+	char label[33];		/* NUL-terminated; encoding cuts at 32, '?' for what is not printable */
 	uint32_t slots_wanted, slots_min, duration_ms, epoch;
 };
 

@@ -11,12 +11,33 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
+/*
+ * What the transports of one library instance share; nothing is kept anywhere else. The soft transport's
+ * namespaces live here, so that all handles of an instance mean the same ones.
+ */
+struct transport_env {
+	void (*log)(void *arg, int level, const char *message);	/* enum accel_log_level */
+	void *log_arg;
+	bool forked;			/* this is a child: free memory, touch no lock, thread or device */
+	unsigned int ncpu;		/* that the process may use */
+	struct soft_nodes *soft;
+};
+
+/* 0 or -ENOMEM. log must be set before; no transport device may be open any more at the end. */
+int transport_env_init(struct transport_env *env);
+void transport_env_fini(struct transport_env *env);
+void transport_log(struct transport_env *env, int level, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
 struct transport_dev;		/* a namespace, reached by a transport */
 struct transport_queue;		/* commands in flight, one thread at a time */
 
 #define TRANSPORT_WRITE		1u
 #define TRANSPORT_READ		2u
 #define TRANSPORT_BORROW	4u	/* buffers stay valid and unread until the completion: use them in place */
+
+/* What a transport is like (transport_ops.flags). */
+#define TRANSPORT_CAN_BORROW	1u	/* BORROW saves copies, if the read of a job comes before its write */
 
 struct transport_cmd {
 	uint32_t flags;
@@ -29,19 +50,21 @@ struct transport_cmd {
 	uint16_t nvme_status;		/* SCT << 8 | SC, bit 14 DNR; 0 is success */
 	void *user;
 	struct transport_cmd *next;	/* the transport's while it has the command */
-	uint64_t priv[12];		/* the transport's */
+	uint64_t priv[16];		/* the transport's */
 };
 
 struct transport_ops {
 	const char *name;		/* "soft", "block", "uring", "tcp" */
+	uint32_t flags;
 	/*
 	 * Calls found(arg, name) for each namespace that this transport sees, by a name that open() takes.
 	 * 0 or -errno; stops with found's result if that is not 0.
 	 */
-	int (*scan)(const char *options, int (*found)(void *arg, const char *name), void *arg);
+	int (*scan)(struct transport_env *env, const char *options,
+		    int (*found)(void *arg, const char *name), void *arg);
 	/* -ENOENT: no such namespace; -EINVAL: the name is not this transport's or is malformed. */
-	int (*open)(const char *name, struct transport_dev **dev);
-	void (*close)(struct transport_dev *dev);
+	int (*open)(struct transport_env *env, const char *name, struct transport_dev **dev);
+	void (*close)(struct transport_dev *dev);	/* its queues are free already */
 	/* Identify Namespace, 4096 bytes, as they are now. 0 or -errno. */
 	int (*identify)(struct transport_dev *dev, void *page);
 	/* depth: commands in flight at most. fd: becomes readable when a completion may be there. */
@@ -51,15 +74,18 @@ struct transport_ops {
 	int (*submit)(struct transport_queue *q, struct transport_cmd **cmds, unsigned int n);
 	/*
 	 * Completed commands, at most max; waits up to timeout_ms (-1: for ever) for the first. Also does
-	 * the work of a transport that has no thread of its own. fd >= 0: see transport_fd().
+	 * the work of a transport that has no thread of its own.
 	 */
 	int (*reap)(struct transport_queue *q, struct transport_cmd **done, unsigned int max,
 		    int timeout_ms);
 	/* An fd to poll for completions, made at the first call; -errno. */
 	int (*fd)(struct transport_queue *q);
+	/* A subsystem reset; -ENOTSUP where that is not the transport's to do. */
+	int (*reset)(struct transport_dev *dev);
 };
 
-extern const struct transport_ops transport_soft;
+extern const struct transport_ops transport_soft;	/* soft:[threads=N][,slots=N][,nsid=N] */
+extern const struct transport_ops transport_fault;	/* fault:SPEC,NAME: another transport, misbehaving */
 
 /* The transport that a device name belongs to, or NULL. */
 const struct transport_ops *transport_for(const char *name);

@@ -33,7 +33,10 @@ void ctx_engine_put(struct accel_ctx *ctx, struct engine_thread *t)
 
 static uint32_t cpu_flags(const struct job *job)
 {
-	static const struct { uint16_t sf; uint32_t rf; } map[] = {
+	static const struct {
+		uint16_t sf;
+		uint32_t rf;
+	} map[] = {
 		{ NVME_ACCEL_SF_STORED_RAW, ACCEL_RF_STORED_RAW },
 		{ NVME_ACCEL_SF_VERIFIED, ACCEL_RF_VERIFIED },
 		{ NVME_ACCEL_SF_NEEDED_EXACT, ACCEL_RF_NEEDED_EXACT },
@@ -135,8 +138,8 @@ int cpu_run(struct accel_ctx *ctx, const struct accel_plan *plan, const struct a
 		err = t ? 0 : -ENOMEM;
 	}
 	if (!err)
-		cpu_run_work(t, plan, &work, led ? led : in, led ? nin + 1 : nin, in_len + work.nlead, out, nout,
-			     out_max, executor, result);
+		cpu_run_work(t, plan, &work, led ? led : in, led ? nin + 1 : nin, in_len + work.nlead, out,
+			     nout, out_max, executor, result);
 	ctx_engine_put(ctx, t);
 	free(led);
 	if (plan->secret)

@@ -202,8 +202,8 @@ int plan_build(const struct accel_plan *plan, const struct accel_params *params,
 	return in_len > UINT64_MAX - work->nlead ? -EINVAL : 0;
 }
 
-uint32_t dev_takes(const struct accel_dev *dev, const struct plan_work *work, uint64_t in_len, uint64_t out_max,
-		   unsigned int *at)
+uint32_t dev_takes(const struct accel_dev *dev, const struct plan_work *work, uint64_t in_len,
+		   uint64_t out_max, unsigned int *at)
 {
 	return wire_check_stages(&dev->id, work->stage, work->nstage, in_len, out_max, at);
 }

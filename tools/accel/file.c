@@ -41,7 +41,7 @@ int file_open(struct tool *t, const char *path, unsigned int flags, struct file_
 	in->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | (flags & FILE_REGULAR ? O_NONBLOCK : 0) |
 				    (flags & FILE_NOFOLLOW ? O_NOFOLLOW : 0));
 	if (in->fd < 0 && errno == ELOOP && flags & FILE_NOFOLLOW)
-		return tool_warning(t, path, "is a symbolic link: skipped (-c or -f follows it)");
+		return tool_error(t, path, "is a symbolic link (-c or -f follows it)");
 	if (in->fd < 0)
 		return tool_file_error(t, path, NULL, errno);
 	rc = fstat(in->fd, &in->st) ? tool_file_error(t, path, NULL, errno) : check_kind(t, flags, in);
@@ -53,9 +53,34 @@ int file_open(struct tool *t, const char *path, unsigned int flags, struct file_
 	return 0;
 }
 
+/* The head that file_peek() read comes first. */
+static size_t take_head(struct file_in *in, void *buf, size_t n)
+{
+	size_t left = in->nhead - in->head_used;
+
+	n = n < left ? n : left;
+	memcpy(buf, in->head + in->head_used, n);
+	in->head_used += (unsigned int)n;
+	return n;
+}
+
+ssize_t file_peek(struct tool *t, struct file_in *in, const uint8_t **head)
+{
+	if (!in->nhead) {
+		ssize_t got = file_read(t, in, in->head, sizeof(in->head));
+
+		if (got < 0)
+			return -1;
+		in->nhead = (unsigned int)got;
+	}
+	*head = in->head;
+	return (ssize_t)in->nhead;
+}
+
 ssize_t file_read(struct tool *t, struct file_in *in, void *buf, size_t n)
 {
-	size_t done = 0;
+	/* file_peek() reads into the head itself, which is empty then. */
+	size_t done = in->nhead ? take_head(in, buf, n) : 0;
 
 	while (done < n) {
 		ssize_t got = read(in->fd, (char *)buf + done, n - done);

@@ -134,17 +134,23 @@ struct file_in {
 	bool is_stdin;
 	const char *name;		/* for messages: the path, or "stdin" */
 	struct stat st;
+	unsigned int nhead, head_used;	/* of file_peek() */
+	uint8_t head[64];
 };
 
 #define FILE_NOFOLLOW	(1u << 0)	/* a symbolic link is refused */
 #define FILE_REGULAR	(1u << 1)	/* only a regular file (stdin may be anything) */
 #define FILE_ONE_LINK	(1u << 2)	/* refuse a file that has other hard links */
 
-/* path "-": standard input. 0, or TOOL_FAILED (TOOL_WARNING for what gzip only skips: a directory, a symbolic
- * link, a special file, another hard link) after a message. */
+/*
+ * path "-": standard input. 0, or after a message TOOL_FAILED, or TOOL_WARNING for what gzip only skips: a
+ * directory, a special file, a file with other hard links.
+ */
 int file_open(struct tool *t, const char *path, unsigned int flags, struct file_in *in);
 /* Reads until n bytes or the end; the count, or -1 after a message. */
 ssize_t file_read(struct tool *t, struct file_in *in, void *buf, size_t n);
+/* The first bytes (at most 64), which file_read() will give again; only before the first file_read(). */
+ssize_t file_peek(struct tool *t, struct file_in *in, const uint8_t **head);
 /* The same at an offset. */
 ssize_t file_pread(struct tool *t, struct file_in *in, void *buf, size_t n, uint64_t off);
 void file_close(struct file_in *in);

@@ -44,13 +44,14 @@ struct accel_ctx {
 	uint32_t flags;
 	char *soft;			/* options of "soft:" in scans, "" if none */
 	struct fork_mark mark;
-	struct transport_env *env;
+	struct transport_env env;
 	pthread_mutex_t lock;		/* the fields below */
 	accel_log_fn log_fn;
 	void *log_arg;
 	int log_level;			/* read without the lock; -1: nobody listens */
 	unsigned int nidle;
 	struct engine_thread *idle[CTX_NENGINE];
+	struct accel_lease *leases;	/* all that are held */
 };
 
 int fork_mark_init(struct fork_mark *mark);
@@ -125,6 +126,7 @@ struct lease_slot {
 
 struct accel_lease {
 	int refs;
+	struct accel_lease *next;	/* in accel_ctx.leases */
 	struct accel_dev *dev;
 	uint32_t index, epoch, nslot, duration_ms, flags;
 	uint8_t claim_id[8], nonce[16], hostid[16];

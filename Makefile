@@ -36,7 +36,7 @@ ALL_CFLAGS := -std=gnu11 $(WARN) -fvisibility=hidden -fPIC -pthread -Iinclude -I
 	$(SANFLAGS) $(FUZZFLAGS) $(CFLAGS)
 ENGINE_LIBS := -lisal -ldeflate -llz4 -lzstd -lz -lcrypto
 LIBS := $(ENGINE_LIBS) -pthread
-TOOL_LIBS := -ljson-c
+TOOL_LIBS := -ljson-c -lcrypto
 
 # Directories in the order of their dependencies; see Documentation/architecture.rst.
 LAYERS := base wire engine model transport api

@@ -247,6 +247,7 @@ int pump(struct tool *t, struct accel_stream *stream, struct file_in *in, struct
 /* ---- The verbs ---- */
 
 extern const struct verb verb_list, verb_info, verb_compress, verb_decompress, verb_ec, verb_digest,
-	verb_checksum, verb_seal, verb_open, verb_lease, verb_lock, verb_stats, verb_selftest, verb_bench;
+	verb_checksum, verb_seal, verb_open, verb_lease, verb_lease_lock, verb_lock, verb_stats, verb_selftest,
+	verb_bench;
 
 #endif

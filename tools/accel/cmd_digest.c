@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* accel digest and checksum: the output and the habits of sha256sum. */
+#include "digest.h"
+#include <getopt.h>
+#include <json-c/json.h>
+#include <string.h>
+
+#define SCHEMA 1
+
+enum { OPT_TAG = OPT_LONG, OPT_MISSING, OPT_QUIET, OPT_STATUS, OPT_STRICT };
+
+static const struct sum_alg digests[] = {
+	{ "sha256", "SHA256", ACCEL_SHA256, 32 },
+	{ "sha512", "SHA512", ACCEL_SHA512, 64 },
+	{ "sha3-256", "SHA3-256", ACCEL_SHA3_256, 32 },
+	{ "blake2b", "BLAKE2b", ACCEL_BLAKE2B, 64 },
+	{ 0 },
+};
+
+static const struct sum_alg checksums[] = {
+	{ "crc32c", "CRC32C", ACCEL_CRC32C, 4 },
+	{ "crc32", "CRC32", ACCEL_CRC32, 4 },
+	{ "t10dif", "T10DIF", ACCEL_T10DIF, 2 },
+	{ "crc64nvme", "CRC64NVME", ACCEL_CRC64_NVME, 8 },
+	{ "adler32", "ADLER32", ACCEL_ADLER32, 4 },
+	{ 0 },
+};
+
+#define SHARED_OPTS                                                                                           \
+	{ 'c', "check", NULL, "read lists of such lines from the FILEs and check what they name", NULL },     \
+	{ OPT_TAG, "tag", NULL, "print lines with the algorithm's name: SHA256 (FILE) = ...", NULL },         \
+	{ 'z', "zero", NULL, "end lines with NUL, escape nothing", NULL },                                    \
+	{ 'b', "binary", NULL, "accepted for sha256sum's sake; there is no other mode", NULL },               \
+	{ OPT_MISSING, "ignore-missing", NULL, "-c: pass over files that are not there", NULL },              \
+	{ OPT_QUIET, "quiet", NULL, "-c: no line for what is right", NULL },                                  \
+	{ OPT_STATUS, "status", NULL, "-c: print nothing, the exit status tells", NULL },                     \
+	{ OPT_STRICT, "strict", NULL, "-c: a malformed line is a failure", NULL }
+
+static const struct tool_opt digest_opts[] = {
+	{ 'a', "algorithm", "ALG", "sha256 (default), sha512, sha3-256 or blake2b", NULL },
+	SHARED_OPTS,
+	{ 0 },
+};
+
+static const struct tool_opt checksum_opts[] = {
+	{ 'a', "algorithm", "ALG", "crc32c (default), crc32, t10dif, crc64nvme or adler32", NULL },
+	SHARED_OPTS,
+	{ 0 },
+};
+
+/* Digests come in their byte order, checksums as little-endian integers, which people write big-endian. */
+static void value_hex(const struct sums *s, const struct sum_alg *alg, const uint8_t *value, char *hex)
+{
+	uint8_t turned[ACCEL_RESULT_MAX];
+
+	for (unsigned int i = 0; i < alg->nbytes; i++)
+		turned[i] = value[s->checksum ? alg->nbytes - 1u - i : i];
+	out_hex(hex, turned, alg->nbytes);
+}
+
+static int run_stream(struct sums *s, struct accel_stream *stream, struct file_in *in,
+		      const struct sum_alg *alg, char hex[SUM_HEX], uint64_t *nbytes)
+{
+	uint8_t value[ACCEL_RESULT_MAX] = { 0 };
+	struct accel_stream_info info;
+	struct progress progress;
+	int rc;
+
+	progress_start(&progress, s->t, in->name, S_ISREG(in->st.st_mode) ? (uint64_t)in->st.st_size : 0);
+	rc = pump(s->t, stream, in, NULL, &progress);
+	progress_end(&progress);
+	if (rc)
+		return rc;
+	rc = accel_stream_result(stream, value);
+	if (rc < alg->nbytes || accel_stream_info(stream, &info))
+		return tool_error(s->t, in->name, "%s", rc < 0 ? accel_strerror(rc) : "the result is short");
+	*nbytes = info.in_bytes;
+	value_hex(s, alg, value, hex);
+	return 0;
+}
+
+int sum_file(struct sums *s, const char *path, const struct sum_alg *alg, char hex[SUM_HEX],
+	     uint64_t *nbytes)
+{
+	struct accel_stream_opts opts = ACCEL_INIT(struct accel_stream_opts);
+	struct accel_stream *stream;
+	struct tool *t = s->t;
+	struct file_in in;
+	int rc = file_open(t, path, 0, &in);
+
+	/* A directory cannot be summed: no mere warning here. */
+	if (rc)
+		return TOOL_FAILED;
+	opts.kind = s->checksum ? ACCEL_STREAM_CHECKSUM : ACCEL_STREAM_DIGEST;
+	opts.alg = alg->alg;
+	opts.flags = t->hardware ? ACCEL_STREAM_DEVICE_ONLY : 0;
+	rc = tool_dev(t, s->checksum ? ACCEL_OP_CHECKSUM : ACCEL_OP_DIGEST, alg->alg);
+	if (!rc) {
+		rc = accel_stream_open(t->dev, &opts, &stream);
+		if (rc)
+			rc = tool_lib_error(t, accel_dev_info(t->dev)->path, rc);
+		else {
+			rc = run_stream(s, stream, &in, alg, hex, nbytes);
+			accel_stream_close(stream);
+		}
+	}
+	file_close(&in);
+	return rc;
+}
+
+/* sha256sum's rule: a name with a backslash, newline or carriage return is escaped, the line begins with '\'. */
+static void print_name(const struct sums *s, const char *name)
+{
+	for (; *name; name++) {
+		if (!s->zero && *name == '\\')
+			fputs("\\\\", stdout);
+		else if (!s->zero && *name == '\n')
+			fputs("\\n", stdout);
+		else if (!s->zero && *name == '\r')
+			fputs("\\r", stdout);
+		else
+			putchar(*name);
+	}
+}
+
+static void print_line(const struct sums *s, const char *path, const char *hex)
+{
+	if (!s->zero && strpbrk(path, "\\\n\r"))
+		putchar('\\');
+	if (s->tag) {
+		printf("%s (", s->alg->tag);
+		print_name(s, path);
+		printf(") = %s", hex);
+	} else {
+		printf("%s  ", hex);
+		print_name(s, path);
+	}
+	putchar(s->zero ? '\0' : '\n');
+}
+
+static void add_json(struct sums *s, const char *path, const char *hex, uint64_t nbytes)
+{
+	struct json_object *o = json_object_new_object();
+
+	out_add_num(o, "schema", SCHEMA);
+	out_add_str(o, "file", path);
+	out_add_str(o, "algorithm", s->alg->name);
+	out_add_str(o, s->checksum ? "checksum" : "digest", hex);
+	out_add_num(o, "bytes", nbytes);
+	json_object_array_add(s->listing, o);
+}
+
+static int sum_print(struct sums *s, const char *path)
+{
+	char hex[SUM_HEX];
+	uint64_t nbytes;
+	int rc = sum_file(s, path, s->alg, hex, &nbytes);
+
+	if (rc)
+		return rc;
+	if (s->listing)
+		add_json(s, path, hex, nbytes);
+	else
+		print_line(s, path, hex);
+	return 0;
+}
+
+static int set_alg(struct sums *s, const char *text)
+{
+	const char *names[8] = { NULL };
+	int i;
+
+	for (i = 0; s->algs[i].name; i++)
+		names[i] = s->algs[i].name;
+	i = opts_choice(s->t, "--algorithm", text, names);
+	if (i < 0)
+		return TOOL_USAGE;
+	s->alg = &s->algs[i];
+	return 0;
+}
+
+static int set_option(struct sums *s, int c)
+{
+	const struct {
+		int c;
+		bool *flag;
+	} flags[] = {
+		{ 'c', &s->check }, { OPT_TAG, &s->tag }, { 'z', &s->zero }, { OPT_MISSING, &s->ignore_missing },
+		{ OPT_QUIET, &s->no_ok }, { OPT_STATUS, &s->status }, { OPT_STRICT, &s->strict },
+	};
+
+	if (c == 'a')
+		return set_alg(s, optarg);
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+		if (flags[i].c == c)
+			*flags[i].flag = true;
+	return 0;
+}
+
+static int run_files(struct sums *s, int n, char **files)
+{
+	static char dash[] = "-";
+	char *standard[] = { dash };
+	int rc = 0, result = 0;
+
+	if (s->t->json)
+		s->listing = json_object_new_array();
+	for (int i = 0; i < (n ? n : 1) && result < TOOL_NODEV; i++) {
+		const char *path = n ? files[i] : standard[0];
+
+		rc = s->check ? sum_check(s, path) : sum_print(s, path);
+		result = rc > result ? rc : result;
+	}
+	rc = s->listing ? out_listing(s->t, s->listing, NULL) : out_flush(s->t);
+	return result ? result : rc;
+}
+
+static int run(struct sums *s, int argc, char **argv)
+{
+	struct tool *t = s->t;
+	int c, rc;
+
+	s->alg = s->algs;
+	while ((c = opts_next(t, argc, argv)) >= 0) {
+		rc = set_option(s, c);
+		if (rc)
+			return rc;
+	}
+	if (c != OPTS_END)
+		return t->status;
+	if (!s->check && (s->ignore_missing || s->no_ok || s->status || s->strict))
+		return tool_usage(t, "--ignore-missing, --quiet, --status and --strict go with --check");
+	if (s->check && (s->tag || s->zero))
+		return tool_usage(t, "--tag and --zero do not go with --check");
+	return run_files(s, argc - optind, argv + optind);
+}
+
+static int run_digest(struct tool *t, int argc, char **argv)
+{
+	struct sums s = { .t = t, .algs = digests };
+
+	return run(&s, argc, argv);
+}
+
+static int run_checksum(struct tool *t, int argc, char **argv)
+{
+	struct sums s = { .t = t, .algs = checksums, .checksum = true };
+
+	return run(&s, argc, argv);
+}
+
+const struct verb verb_digest = {
+	.name = "digest",
+	.summary = "Print or check digests of files, in the format of sha256sum",
+	.usage = "[options] [FILE...]",
+	.opts = digest_opts,
+	.flags = VERB_DEVICE | VERB_JSON,
+	.run = run_digest,
+};
+
+const struct verb verb_checksum = {
+	.name = "checksum",
+	.summary = "Print or check checksums of files",
+	.usage = "[options] [FILE...]",
+	.opts = checksum_opts,
+	.notes = "A checksum finds accidents, not forgery: see accel digest.\n",
+	.flags = VERB_DEVICE | VERB_JSON,
+	.run = run_checksum,
+};

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* accel lock: a command under an exclusive lease. */
+#define _GNU_SOURCE
+#include "tool.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define DURATION_MS 10000
+#define EXIT_CANNOT_RUN 126
+#define EXIT_NOT_FOUND 127
+
+static const struct tool_opt opts[] = {
+	{ 'w', "wait", "SECONDS", "wait so long for the lock (default 10; 0: do not wait)", NULL },
+	{ 'n', "nonblock", NULL, "the same as -w 0", NULL },
+	{ 0 },
+};
+
+static const int forwarded[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH };
+#define NFORWARDED (sizeof(forwarded) / sizeof(forwarded[0]))
+
+static void signals(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGCHLD);
+	for (size_t i = 0; i < NFORWARDED; i++)
+		sigaddset(set, forwarded[i]);
+}
+
+/* Runs in the child; reports the errno of a failed exec through fd, which exec closes. */
+static void start(char **command, const sigset_t *mask, int fd)
+{
+	int err;
+
+	sigprocmask(SIG_SETMASK, mask, NULL);
+	execvp(command[0], command);
+	err = errno;
+	if (write(fd, &err, sizeof(err)) != (ssize_t)sizeof(err))
+		_exit(EXIT_CANNOT_RUN);
+	_exit(err == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN);
+}
+
+/* What came from the terminal the command got itself, being in our process group. */
+static void forward(pid_t pid, const siginfo_t *si)
+{
+	if (si->si_code == SI_USER || si->si_code == SI_QUEUE || si->si_code == SI_TKILL)
+		kill(pid, si->si_signo);
+}
+
+/* Waits for the command, renewing the lease. Its wait status. */
+static int watch(struct tool *t, struct accel_lease *lease, pid_t pid, const sigset_t *set)
+{
+	const struct timespec period = { .tv_sec = DURATION_MS / 3000 };
+	bool lost = false;
+	siginfo_t si;
+	int status;
+
+	for (;;) {
+		int sig = sigtimedwait(set, &si, &period);
+
+		if (sig == SIGCHLD && waitpid(pid, &status, WNOHANG) == pid)
+			break;
+		if (sig > 0 && sig != SIGCHLD)
+			forward(pid, &si);
+		if (lost || accel_lease_renew(lease) != -ESTALE)
+			continue;
+		/* It must not go on in the belief of being alone. */
+		lost = true;
+		tool_error(t, accel_dev_info(t->dev)->path, "the lock was lost (broken or reset): ending the command");
+		kill(pid, SIGTERM);
+	}
+	return lost && WIFEXITED(status) && !WEXITSTATUS(status) ? TOOL_FAILED << 8 : status;
+}
+
+static int exit_code(int status)
+{
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static int run_command(struct tool *t, struct accel_lease *lease, char **command)
+{
+	sigset_t set, old;
+	int fds[2], err = 0, status;
+	pid_t pid;
+
+	if (pipe2(fds, O_CLOEXEC))
+		return tool_file_error(t, "pipe", NULL, errno);
+	signals(&set);
+	sigprocmask(SIG_BLOCK, &set, &old);
+	fflush(NULL);
+	pid = fork();
+	if (!pid)
+		start(command, &old, fds[1]);
+	close(fds[1]);
+	if (pid < 0) {
+		close(fds[0]);
+		return tool_file_error(t, command[0], "fork", errno);
+	}
+	if (read(fds[0], &err, sizeof(err)) == (ssize_t)sizeof(err))
+		tool_file_error(t, command[0], NULL, err);
+	close(fds[0]);
+	status = watch(t, lease, pid, &set);
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	return exit_code(status);
+}
+
+static int acquire(struct tool *t, const char *command, int timeout_ms, struct accel_lease **lease)
+{
+	struct accel_lease_opts o = ACCEL_INIT(struct accel_lease_opts);
+	const char *path = accel_dev_info(t->dev)->path;
+	const char *slash = strrchr(command, '/');
+	char label[33];
+	int rc;
+
+	snprintf(label, sizeof(label), "lock %d %s", (int)getpid(), slash ? slash + 1 : command);
+	o.flags = ACCEL_LEASE_EXCLUSIVE;
+	o.duration_ms = DURATION_MS;
+	o.label = label;
+	rc = accel_lease_acquire(t->dev, &o, timeout_ms, lease);
+	if (rc)
+		return tool_lib_error(t, path, rc);
+	/* Private memory: nobody else can even see this device. */
+	if (!strcmp(accel_dev_info(t->dev)->transport, "soft"))
+		tool_error(t, path, "warning: the software accelerator lives in this process, so this lock "
+			   "excludes nobody else");
+	return 0;
+}
+
+/* Without -d and before a "--", the first operand is the device. */
+static int operands(struct tool *t, int argc, char **argv)
+{
+	bool dashes = optind > 1 && !strcmp(argv[optind - 1], "--");
+
+	if (!t->device && !dashes && optind < argc) {
+		if (optind + 1 < argc && strcmp(argv[optind + 1], "--") && !opts_is_device(argv[optind]) &&
+		    argv[optind][0] != '/')
+			return tool_usage(t, "'%s' is no device: DEVICE -- COMMAND, or -- COMMAND", argv[optind]);
+		t->device = argv[optind++];
+	}
+	if (optind < argc && !dashes && !strcmp(argv[optind], "--"))
+		optind++;
+	return optind < argc ? 0 : tool_usage(t, "no command given");
+}
+
+static int run(struct tool *t, int argc, char **argv)
+{
+	struct accel_lease *lease;
+	uint64_t seconds = 10;
+	int c, rc = 0;
+
+	while (!rc && (c = opts_next(t, argc, argv)) >= 0) {
+		if (c == 'n')
+			seconds = 0;
+		else
+			rc = opts_number(t, "--wait", optarg, 0, 1000000, &seconds);
+	}
+	if (rc || c != OPTS_END)
+		return rc ? rc : t->status;
+	rc = operands(t, argc, argv);
+	if (!rc)
+		rc = tool_dev(t, 0, 0);
+	if (!rc)
+		rc = acquire(t, argv[optind], (int)seconds * 1000, &lease);
+	if (rc)
+		return rc;
+	rc = run_command(t, lease, argv + optind);
+	accel_lease_release(lease);
+	return rc;
+}
+
+#define LOCK_NOTES                                                                                       \
+	"The exit status is the command's, 128 + n if signal n ended it, 126 or 127 if it could not be\n"   \
+	"run, 3 if there is no device, 4 if the lock was not to be had in time. Signals are passed on. The\n" \
+	"command holds no slots itself: the lock keeps others away while it works on the device.\n"
+
+const struct verb verb_lock = {
+	.name = "lock",
+	.summary = "Run a command while an accelerator is locked",
+	.usage = "[options] DEVICE -- COMMAND [ARGUMENT...]\n[options] -- COMMAND [ARGUMENT...]",
+	.opts = opts,
+	.notes = LOCK_NOTES,
+	.flags = VERB_DEVICE | VERB_COMMAND,
+	.run = run,
+};
+
+const struct verb verb_lease_lock = {
+	.name = "lock",
+	.summary = "Run a command while an accelerator is locked; the same as accel lock",
+	.usage = "[options] DEVICE -- COMMAND [ARGUMENT...]\n[options] -- COMMAND [ARGUMENT...]",
+	.opts = opts,
+	.notes = LOCK_NOTES,
+	.flags = VERB_DEVICE | VERB_COMMAND,
+	.run = run,
+};

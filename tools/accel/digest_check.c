@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* digest -c and checksum -c: lists of sums, in plain and in tagged form. */
+#include "digest.h"
+#include <ctype.h>
+#include <errno.h>
+#include <json-c/json.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+struct check_line {
+	const struct sum_alg *alg;
+	const char *hex;
+	char *name;
+};
+
+struct tally {
+	unsigned long good, wrong, unreadable, malformed, missing;
+};
+
+static size_t hex_len(const char *s)
+{
+	size_t n = 0;
+
+	while (isxdigit((unsigned char)s[n]))
+		n++;
+	return n;
+}
+
+/* In place; false: an escape that no list writes. */
+static bool unescape(char *name)
+{
+	char *to = name;
+
+	for (; *name; name++) {
+		if (*name != '\\') {
+			*to++ = *name;
+			continue;
+		}
+		name++;
+		if (*name != '\\' && *name != 'n' && *name != 'r')
+			return false;
+		*to++ = *name == 'n' ? '\n' : *name == 'r' ? '\r' : '\\';
+	}
+	*to = 0;
+	return true;
+}
+
+/* "HEX  NAME", "HEX *NAME" */
+static bool parse_plain(const struct sums *s, char *line, struct check_line *l)
+{
+	size_t n = hex_len(line);
+
+	if (n != 2u * s->alg->nbytes || line[n] != ' ' || (line[n + 1] != ' ' && line[n + 1] != '*'))
+		return false;
+	line[n] = 0;
+	*l = (struct check_line){ s->alg, line, line + n + 2 };
+	return *l->name;
+}
+
+/* "TAG (NAME) = HEX" */
+static bool parse_tagged(const struct sums *s, char *line, struct check_line *l)
+{
+	char *open = strstr(line, " ("), *close = NULL;
+
+	for (char *p = open; p && (p = strstr(p, ") = ")); p++)
+		close = p;
+	if (!close)
+		return false;
+	*open = 0;
+	*close = 0;
+	for (const struct sum_alg *a = s->algs; a->name; a++)
+		if (!strcmp(a->tag, line))
+			*l = (struct check_line){ a, close + 4, open + 2 };
+	return l->alg && hex_len(l->hex) == 2u * l->alg->nbytes && !l->hex[2 * l->alg->nbytes] && *l->name;
+}
+
+static bool parse(const struct sums *s, char *line, struct check_line *l)
+{
+	bool escaped = *line == '\\';
+
+	memset(l, 0, sizeof(*l));
+	line += escaped;
+	if (!parse_plain(s, line, l) && !parse_tagged(s, line, l))
+		return false;
+	return !escaped || unescape(l->name);
+}
+
+static void verdict(struct sums *s, const char *name, const char *what, bool ok)
+{
+	struct json_object *o;
+
+	if (s->listing) {
+		o = json_object_new_object();
+		out_add_num(o, "schema", 1);
+		out_add_str(o, "file", name);
+		out_add_bool(o, "ok", ok);
+		out_add_str(o, "result", what);
+		json_object_array_add(s->listing, o);
+		return;
+	}
+	if (s->status || (ok && s->no_ok))
+		return;
+	for (; *name; name++)
+		putchar((unsigned char)*name < 0x20 || *name == 0x7f ? '?' : *name);
+	printf(": %s\n", what);
+}
+
+static int check_one(struct sums *s, const struct check_line *l, struct tally *n)
+{
+	char hex[SUM_HEX];
+	uint64_t nbytes;
+	int rc;
+
+	if (s->ignore_missing && access(l->name, F_OK) && errno == ENOENT) {
+		n->missing++;
+		return 0;
+	}
+	rc = sum_file(s, l->name, l->alg, hex, &nbytes);
+	if (rc >= TOOL_NODEV)
+		return rc;
+	if (rc) {
+		n->unreadable++;
+		verdict(s, l->name, "FAILED open or read", false);
+	} else if (strcasecmp(hex, l->hex)) {
+		n->wrong++;
+		verdict(s, l->name, "FAILED", false);
+	} else {
+		n->good++;
+		verdict(s, l->name, "OK", true);
+	}
+	return 0;
+}
+
+static int conclude(const struct sums *s, const char *path, const struct tally *n)
+{
+	struct tool *t = s->t;
+
+	if (!n->good && !n->wrong && !n->unreadable && !n->missing)
+		return tool_error(t, path, "no properly formatted %s lines found", s->alg->tag);
+	if (n->malformed && !s->status)
+		tool_warning(t, path, "%lu line%s improperly formatted", n->malformed,
+			     n->malformed > 1 ? "s are" : " is");
+	if (n->unreadable && !s->status)
+		tool_warning(t, path, "%lu listed file%s could not be read", n->unreadable,
+			     n->unreadable > 1 ? "s" : "");
+	if (n->wrong && !s->status)
+		tool_warning(t, path, "%lu computed sum%s did NOT match", n->wrong, n->wrong > 1 ? "s" : "");
+	if (!n->good && !n->wrong && !n->unreadable)
+		return tool_error(t, path, "no file was verified");
+	return n->wrong || n->unreadable || (s->strict && n->malformed) ? TOOL_FAILED : 0;
+}
+
+static void chop(char *line, ssize_t len)
+{
+	if (len > 0 && line[len - 1] == '\n')
+		line[--len] = 0;
+	if (len > 0 && line[len - 1] == '\r')
+		line[len - 1] = 0;
+}
+
+int sum_check(struct sums *s, const char *path)
+{
+	bool is_stdin = !strcmp(path, "-");
+	FILE *f = is_stdin ? stdin : fopen(path, "re");
+	struct tally n = { 0 };
+	struct check_line l;
+	char *line = NULL;
+	size_t size = 0;
+	ssize_t len;
+	int rc = 0;
+
+	if (!f)
+		return tool_file_error(s->t, path, NULL, errno);
+	while (!rc && (len = getline(&line, &size, f)) >= 0) {
+		chop(line, len);
+		/* Comments and empty lines are neither sums nor mistakes. */
+		if (!*line || *line == '#')
+			continue;
+		if (strlen(line) + 2 < (size_t)len || !parse(s, line, &l))
+			n.malformed++;
+		else
+			rc = check_one(s, &l, &n);
+	}
+	if (!rc && ferror(f))
+		rc = tool_file_error(s->t, is_stdin ? "stdin" : path, "read", errno);
+	free(line);
+	if (!is_stdin)
+		fclose(f);
+	return rc ? rc : conclude(s, is_stdin ? "stdin" : path, &n);
+}

@@ -52,8 +52,7 @@ struct slot {
 	uint8_t draining;		/* the lease has ended, the engine has not */
 	uint8_t dup_seen;
 	uint8_t released;		/* the output went to the reader's buffer only */
-	uint8_t op;			/* index of the first stage in the table of operations */
-	uint8_t in_copied, out_copied;	/* payload passed through slot memory */
+	uint8_t op;			/* index of the first stage in the table of operations; 0xff: none */
 	uint16_t flags;			/* of the descriptor */
 	uint16_t fail_stage;
 	uint16_t sflags;
@@ -136,7 +135,7 @@ struct model {
 	struct wire_status status;
 	struct wire_claim claim;
 	struct wire_lease lease_page;
-	uint8_t block_buf[NVME_ACCEL_PAGE];	/* a descriptor or a status block */
+	uint8_t desc_buf[NVME_ACCEL_PAGE];	/* the descriptor in hand */
 	uint8_t page[NVME_ACCEL_PAGE];
 	uint8_t id_page[NVME_ACCEL_PAGE];
 };
@@ -209,6 +208,7 @@ void data_store(struct model *m, struct slot *s, uint8_t alias, struct iov_pos *
 int data_complete(const struct model *m, const struct slot *s);
 int data_write(struct model *m, struct slot *s, struct model_cmd *cmd, uint8_t alias, uint64_t off);
 int data_borrow(struct model *m, struct slot *s, struct model_cmd *cmd);
+void data_copy(struct model *m, struct slot *s, struct model_cmd *cmd);
 void data_use_memory(struct model *m, struct slot *s);
 static inline uint8_t *slot_in(const struct model *m, const struct slot *s, uint8_t alias)
 {
@@ -221,10 +221,10 @@ static inline uint8_t *slot_out(const struct model *m, const struct slot *s)
 
 /* job.c */
 void job_fill(struct model *m, struct slot *s);
+void job_lost(struct model *m, struct slot *s, uint32_t code, uint64_t now);
 void job_start(struct model *m, struct slot *s);
 void job_stop(struct model *m, struct slot *s, uint32_t code);
 void job_end(struct model *m, struct slot *s, uint32_t code, uint16_t stage, uint64_t now);
-void job_drop(struct model *m, struct slot *s);
 void job_forget_params(struct slot *s);
 
 /* read.c */

@@ -89,7 +89,8 @@ void api_wipe(void *p, size_t n);
 struct run_pool;			/* run.c: cached lease and queues of a device handle */
 
 struct accel_dev {
-	int refs;
+	int handles;			/* the caller's references */
+	int refs;			/* leases, and one for all handles together */
 	struct accel_ctx *ctx;
 	const struct transport_ops *ops;
 	struct transport_dev *tdev;
@@ -106,6 +107,9 @@ static inline bool dev_stale(const struct accel_dev *dev)
 	return ctx_stale(dev->ctx);
 }
 
+/* References of leases: they keep the memory and the way to the device, not the caller's handle. */
+void dev_get(struct accel_dev *dev);
+void dev_put(struct accel_dev *dev);
 /* Opens by a transport's own name (no uuid: or name:). */
 int dev_open_name(struct accel_ctx *ctx, const char *name, struct accel_dev **dev);
 /* Identify, decoded. */
@@ -145,6 +149,10 @@ static inline bool lease_ended(const struct accel_lease *lease)
 }
 
 void lease_set_ended(struct accel_lease *lease);
+int lease_acquire(struct accel_dev *dev, const struct accel_lease_opts *opts, int timeout_ms,
+		  struct accel_lease **lease);
+/* For accel_dev_close(): gives up the lock, if there is one. */
+void lease_unlock_dev(struct accel_dev *dev);
 void lease_get(struct accel_lease *lease);
 void lease_put(struct accel_lease *lease);
 /* Renews if half of the duration has passed since the last activity. */
@@ -221,9 +229,11 @@ uint32_t dev_takes(const struct accel_dev *dev, const struct plan_work *work, ui
 
 /* ---- queue*.c ---- */
 
-/* As accel_queue_new(), and for accel_run() with the lease of a pool. */
+/* accel_queue_new() with checked options. */
 int queue_new(struct accel_lease *lease, uint32_t depth, int32_t timeout_ms, uint32_t max_retries,
 	      struct accel_queue **queue);
+/* Whether a job is well formed: 0 or -EINVAL. */
+int job_check(const struct accel_job *job);
 
 /* ---- run.c ---- */
 

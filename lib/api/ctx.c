@@ -166,25 +166,3 @@ void ctx_log(struct accel_ctx *ctx, enum accel_log_level level, const char *fmt,
 	if (fn)
 		fn(arg, level, message);
 }
-
-struct engine_thread *ctx_engine_get(struct accel_ctx *ctx)
-{
-	struct engine_thread *t = NULL;
-
-	pthread_mutex_lock(&ctx->lock);
-	if (ctx->nidle)
-		t = ctx->idle[--ctx->nidle];
-	pthread_mutex_unlock(&ctx->lock);
-	return t ? t : engine_thread_new();
-}
-
-void ctx_engine_put(struct accel_ctx *ctx, struct engine_thread *t)
-{
-	pthread_mutex_lock(&ctx->lock);
-	if (ctx->nidle < CTX_NENGINE) {
-		ctx->idle[ctx->nidle++] = t;
-		t = NULL;
-	}
-	pthread_mutex_unlock(&ctx->lock);
-	engine_thread_free(t);
-}

@@ -68,6 +68,7 @@ static void run_unlocked(struct soft_node *node, struct engine_thread *engine, s
 	busy->slot = job->slot;
 	soft_unlock(node);
 	start = wait_now_ns();
+	__atomic_store_n(&job->start_ns, start, __ATOMIC_RELAXED);
 	run(engine, &job->job);
 	end = wait_now_ns();
 	soft_lock(node);

@@ -56,9 +56,13 @@ static void soft_ops(struct wire_id *id, uint32_t mask)
 	unsigned int n = engine_ops(all, NVME_ACCEL_MAX_OPS), i;
 
 	id->nops = 0;
-	for (i = 0; i < n && i < NVME_ACCEL_MAX_OPS; i++)
-		if (all[i].op < 32 && (mask & BIT(all[i].op)))
-			id->ops[id->nops++] = all[i];
+	for (i = 0; i < n && i < NVME_ACCEL_MAX_OPS; i++) {
+		if (all[i].op >= 32 || !(mask & BIT(all[i].op)))
+			continue;
+		all[i].max_in = BASE_MIN(all[i].max_in, id->maxin);
+		all[i].max_out = BASE_MIN(all[i].max_out, id->maxout);
+		id->ops[id->nops++] = all[i];
+	}
 }
 
 int soft_id(const struct soft_opts *opts, struct wire_id *id)

@@ -81,9 +81,9 @@ static inline void fix_id(void *page)
 
 	if (len > 3712)
 		len = 3712;
+	poke(page, 636, 4, slow_crc32c((uint8_t *)page + 704, 64 * (nops > 52 ? 52 : nops)));
 	poke(page, 396, 4, 0);
 	poke(page, 396, 4, slow_crc32c((uint8_t *)page + 384, len));
-	poke(page, 636, 4, slow_crc32c((uint8_t *)page + 704, 64 * (nops > 52 ? 52 : nops)));
 }
 
 static inline void fix_claim(void *page)

@@ -93,7 +93,7 @@ static const struct field golden[] = {
 	{ 812, 4, 900 },
 	{ 832, 2, 6 },
 	{ 834, 2, 1 },
-	{ 836, 4, 0xe },
+	{ 836, 4, 0x6 },
 	{ 848, 8, 65024 },
 	{ 856, 8, 31744 },
 	{ 870, 2, 5 },		  /* key_bits_mask */
@@ -126,8 +126,8 @@ static void test_golden(void **state)
 	memset(&back, 0xee, sizeof(back));
 	assert_int_equal(wire_id_decode(&back, want), WIRE_OK);
 	assert_memory_equal(&back, &id, sizeof(id));
-	/* Once, as a number: the whole page, so that encoder and test cannot drift together. */
-	assert_int_equal(slow_crc32c(page, 4096), 0x69b8508a);
+	/* The page once as a number that neither made, so that encoder and test cannot drift together. */
+	assert_int_equal(slow_crc32c(page, 4096), 0xc5b6cdcb);
 }
 
 /* Libraries exist that hand out the vendor area from byte 392 instead of 384: that is no identity. */

@@ -155,7 +155,7 @@ static inline void sample_id(struct wire_id *id)
 	id->ops[1] = (struct wire_op){ .op = 3, .alg = 1, .flags = 0x9, .min_in = 2, .granule = 64,
 				       .max_in = 32768, .max_out = 16384, .align = 64, .k_max = 32,
 				       .m_max = 4, .est_mbps = 6000, .est_overhead_ns = 900 };
-	id->ops[2] = (struct wire_op){ .op = 6, .alg = 1, .flags = 0xe, .max_in = 65024, .max_out = 31744,
+	id->ops[2] = (struct wire_op){ .op = 6, .alg = 1, .flags = 0x6, .max_in = 65024, .max_out = 31744,
 				       .key_bits_mask = 5, .est_mbps = 4000, .est_overhead_ns = 700 };
 }
 

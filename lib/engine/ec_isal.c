@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Erasure coding by ISA-L, which picks its kernels by the processor (AVX2, AVX-512, GFNI). */
+#include <isa-l.h>
+#include "ec.h"
+
+static uint8_t isal_mul(uint8_t a, uint8_t b)
+{
+	return gf_mul(a, b);
+}
+
+static uint8_t isal_inv(uint8_t a)
+{
+	return gf_inv(a);
+}
+
+/* gf_gen_cauchy1_matrix() writes the identity too, for which there is no room here. */
+static void isal_cauchy(uint8_t *parity, unsigned int k, unsigned int m)
+{
+	unsigned int i, j;
+
+	for (i = 0; i < m; i++)
+		for (j = 0; j < k; j++)
+			parity[i * k + j] = gf_inv((uint8_t)((k + i) ^ j));
+}
+
+const struct ec_field ec_field_isal = { isal_mul, isal_inv, isal_cauchy };
+
+static int aligned32(uint8_t **p, unsigned int n)
+{
+	uintptr_t any = 0;
+
+	while (n--)
+		any |= (uintptr_t)p[n];
+	return !(any & 31);
+}
+
+/* ISA-L's kernels for plain parity want aligned buffers in one array; returns the bytes done. */
+static size_t parity_only(const struct ec_plan *p, size_t len, uint8_t **src, uint8_t **dst)
+{
+	void *all[EC_MAX];
+	unsigned int k = p->req.nsrc, m = p->req.nrow;
+	int bad;
+
+	len &= ~(size_t)31;
+	if (!len || k < 2 || !aligned32(src, k) || !aligned32(dst, m))
+		return 0;
+	memcpy(all, src, k * sizeof(*all));
+	memcpy(all + k, dst, m * sizeof(*all));
+	if (p->req.alg == NVME_ACCEL_ALG_XOR)
+		bad = xor_gen((int)(k + m), (int)len, all);
+	else
+		bad = pq_gen((int)(k + m), (int)len, all);
+	return bad ? 0 : len;
+}
+
+static int is_parity_only(const struct ec_plan *p)
+{
+	return (p->req.alg == NVME_ACCEL_ALG_XOR || p->req.alg == NVME_ACCEL_ALG_PQ) &&
+	       p->req.op != NVME_ACCEL_OP_EC_DECODE && p->req.op != NVME_ACCEL_OP_EC_UPDATE;
+}
+
+void ec_kernel_isal(const struct ec_plan *p, unsigned int first, unsigned int n, size_t len, uint8_t **src,
+		    uint8_t **dst)
+{
+	uint8_t *s[EC_MAX], *d[EC_MAX], *tables = p->tables + (size_t)32 * first * p->req.nsrc;
+	unsigned int i;
+	size_t done = 0;
+
+	if (is_parity_only(p))
+		done = parity_only(p, len, src, dst);
+	if (done == len)
+		return;
+	for (i = 0; i < p->req.nsrc; i++)
+		s[i] = src[i] + done;
+	for (i = 0; i < n; i++)
+		d[i] = dst[i] + done;
+	ec_encode_data((int)(len - done), (int)p->req.nsrc, (int)n, tables, s, d);
+}

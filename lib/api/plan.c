@@ -179,6 +179,7 @@ static int plan_check_table(struct accel_plan *plan, const struct wire_id *id, c
 static int plan_check_cpu(struct accel_plan *plan)
 {
 	struct wire_id *id = calloc(1, sizeof(*id));
+	unsigned int i;
 	int err;
 
 	if (!id)
@@ -186,6 +187,8 @@ static int plan_check_cpu(struct accel_plan *plan)
 	id->maxstage = ACCEL_MAX_STAGES;
 	id->maxin = id->maxout = UINT64_MAX;
 	id->nops = (uint16_t)engine_ops(id->ops, NVME_ACCEL_MAX_OPS);
+	for (i = 0; i < id->nops; i++)
+		id->ops[i].max_in = id->ops[i].max_out = UINT64_MAX;
 	err = plan_check_table(plan, id, "the CPU");
 	free(id);
 	return err;

@@ -197,6 +197,7 @@ void model_job_done(struct model *m, struct model_job *mj)
 {
 	struct slot *s;
 	uint64_t now;
+	uint32_t code;
 
 	if (mj->slot >= m->id.nslot)
 		return;
@@ -212,5 +213,6 @@ void model_job_done(struct model *m, struct model_job *mj)
 	now = now_ns(m);
 	set_times(s, now);
 	s->released = s->out_cmd != NULL;
-	job_end(m, s, outcome(s), mj->job.fail_stage, now);
+	code = outcome(s);
+	job_end(m, s, code, mj->job.fail_stage, now);
 }

@@ -104,16 +104,17 @@ static void fill_status(struct model *m, const struct slot *s, uint8_t alias, st
 static void put_status(struct model *m, struct slot *s, uint8_t alias, struct iov_pos *pos)
 {
 	uint8_t *flat = iov_flat(pos->iov, pos->niov, m->block);
+	/* Else not desc_buf: the descriptor in it may still be wanted. */
+	uint8_t *block = flat ? flat : m->page;
 
 	fill_status(m, s, alias, &m->status);
-	if (flat) {
-		wire_status_encode(&m->status, flat, m->block);
+	/* Whatever the encoder might find wrong with it, the reader does not get what lay there before. */
+	if (wire_status_encode(&m->status, block, m->block) != WIRE_OK)
+		memset(block, 0, m->block);
+	if (flat)
 		iov_skip(pos, m->block);
-	} else {
-		/* Not desc_buf: the descriptor in it may still be wanted. */
-		wire_status_encode(&m->status, m->page, m->block);
+	else
 		iov_write(pos, m->page, m->block);
-	}
 }
 
 /* How much of the output slot memory holds for readers of this alias. */

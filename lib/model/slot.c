@@ -231,13 +231,24 @@ static void salvage(struct model *m)
 	m->desc.cookie = le64_get(RAW(m, cookie));
 }
 
+/*
+ * Whether it is a descriptor, and as its sender wrote it. If not, its numbers mean nothing: nobody can be told
+ * but the sender of the command.
+ */
+static int intact(const struct model *m, enum wire_err err)
+{
+	if (err == WIRE_MAGIC || err == WIRE_VERSION || err == WIRE_CRC)
+		return 0;
+	/* Where the parameters do not fit the block, there is no telling what the checksum is of. */
+	return err != WIRE_LENGTH || le16_get(RAW(m, param_len)) <= m->block - NVME_ACCEL_PARAM_OFF;
+}
+
 static int desc_judge(struct model *m, struct slot *s, struct model_cmd *cmd, uint8_t alias, enum wire_err err)
 {
 	uint64_t now = now_ns(m);
 	struct lease *l;
 
-	/* Not a descriptor, or not what its sender wrote: nobody to tell but the sender of the command. */
-	if (err == WIRE_MAGIC || err == WIRE_VERSION || err == WIRE_CRC)
+	if (!intact(m, err))
 		return MODEL_SC_INVALID_FIELD;
 	l = owner(m, s, now);
 	if (!l)

@@ -26,7 +26,7 @@ void plain_chacha20(const uint8_t key[32], uint32_t counter, const uint8_t nonce
 	unsigned int i;
 
 	for (i = 0; i < 4; i++)
-		s[i] = le32_get("expand 32-byte k" + 4 * i);
+		s[i] = le32_get(&"expand 32-byte k"[4 * i]);
 	for (i = 0; i < 8; i++)
 		s[4 + i] = le32_get(key + 4 * i);
 	s[12] = counter;

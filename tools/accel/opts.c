@@ -207,7 +207,7 @@ static void option_label(const struct tool_opt *o, char *buf, size_t n)
 /* Words of text from column HELP_COLUMN on, at being the column now. */
 static void wrap(FILE *f, const char *text, unsigned int at)
 {
-	if (at + 1 > HELP_COLUMN) {
+	if (at + 2 > HELP_COLUMN) {
 		fputc('\n', f);
 		at = 0;
 	}

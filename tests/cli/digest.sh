@@ -1,0 +1,83 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# digest and checksum against the tools that everybody has, and published check values.
+. "$(dirname "$0")/lib.inc"
+cd "$work" || exit 1
+printf '123456789' >nine
+: >empty
+sample text 3000001
+head -c 1048577 /dev/urandom >noise
+files="nine empty text noise"
+
+for f in $files; do
+	is "sha256 $f" "$(sha256sum $f)" "$("$ACCEL" digest $f)"
+	is "sha512 $f" "$(sha512sum $f)" "$("$ACCEL" digest -a sha512 $f)"
+	is "blake2b $f" "$(b2sum $f)" "$("$ACCEL" digest -a blake2b $f)"
+	is "sha3-256 $f" "$(python3 -c 'import hashlib, sys
+print(hashlib.sha3_256(open(sys.argv[1], "rb").read()).hexdigest())' $f)  $f" "$("$ACCEL" digest -a sha3-256 $f)"
+	is "crc32 $f" "$(python3 -c 'import sys, zlib
+print("%08x" % zlib.crc32(open(sys.argv[1], "rb").read()))' $f)  $f" "$("$ACCEL" checksum -a crc32 $f)"
+	is "adler32 $f" "$(python3 -c 'import sys, zlib
+print("%08x" % zlib.adler32(open(sys.argv[1], "rb").read()))' $f)  $f" "$("$ACCEL" checksum -a adler32 $f)"
+done
+for n in 0 1 55 56 63 64 111 112 119 127 128; do
+	head -c $n noise >s
+	is "sha256 of $n bytes" "$(sha256sum <s)" "$("$ACCEL" digest <s)"
+done
+is "crc32c of 123456789" "e3069283  nine" "$("$ACCEL" checksum nine)"
+is "t10dif of 123456789" "d0db  nine" "$("$ACCEL" checksum -a t10dif nine)"
+is "crc64nvme of 123456789" "ae8b14860a799888  nine" "$("$ACCEL" checksum -a crc64nvme nine)"
+is "sums of nothing" "00000000 0000 0000000000000000 00000001" "$(for a in crc32c t10dif crc64nvme adler32; do
+	"$ACCEL" checksum -a $a empty | cut -d' ' -f1
+done | xargs)"
+# In pieces as in one: a plain bitwise CRC over the whole file is the judge.
+is "crc32c over many pieces" "$(python3 - <<'PY'
+t = []
+for i in range(256):
+    c = i
+    for _ in range(8):
+        c = c >> 1 ^ (0x82f63b78 if c & 1 else 0)
+    t.append(c)
+c = 0xffffffff
+for b in open("text", "rb").read():
+    c = t[(c ^ b) & 255] ^ c >> 8
+print("%08x  text" % (c ^ 0xffffffff))
+PY
+)" "$("$ACCEL" checksum text)"
+
+is "--tag" "$(sha256sum --tag nine)" "$("$ACCEL" digest --tag nine)"
+is "standard input" "$(sha256sum <nine)" "$("$ACCEL" digest <nine)"
+odd='back\slash'
+cp nine "$odd"
+is "odd names are escaped as sha256sum does" "$(sha256sum "$odd")" "$("$ACCEL" digest "$odd")"
+is "-z" "$(sha256sum -z "$odd" | tr '\0' '#')" "$("$ACCEL" digest -z "$odd" | tr '\0' '#')"
+
+sha256sum $files "$odd" >sums
+ok "-c on sha256sum's list" "$ACCEL" digest -c sums
+is "  names each" 5 "$(grep -c ': OK$' out)"
+ok "sha256sum -c on ours" sh -c '"$1" digest $2 | sha256sum -c' sh "$ACCEL" "$files"
+ok "-c on tagged lines" sh -c 'sha512sum --tag nine | "$1" digest -c' sh "$ACCEL"
+ok "-c from standard input, CRLF" sh -c 'sha256sum nine | sed "s/$/\r/" | "$1" digest -c' sh "$ACCEL"
+ok "checksum -c" sh -c '"$1" checksum -a adler32 $2 | "$1" checksum -a adler32 -c' sh "$ACCEL" "$files"
+ok "--quiet" "$ACCEL" digest -c --quiet sums
+is "  is quiet" 0 "$(wc -c <out)"
+cp nine changed && sha256sum changed >sums2 && echo x >>changed
+exits "-c finds a change" 1 "$ACCEL" digest -c sums2
+is "  says which" "changed: FAILED" "$(cat out)"
+is "  and how many" 1 "$(wc -l <err)"
+exits "--status" 1 "$ACCEL" digest -c --status sums2
+is "  prints nothing" "0 0" "$(wc -c <out) $(wc -c <err)"
+rm changed
+exits "-c with a missing file" 1 "$ACCEL" digest -c sums2
+sha256sum nine >>sums2
+ok "--ignore-missing" "$ACCEL" digest -c --ignore-missing sums2
+refuses "-c on what is no list" 1 'nine: no properly formatted' "$ACCEL" digest -c nine
+refuses "-c on an empty list" 1 'empty: no properly formatted' "$ACCEL" digest -c empty
+{ cat sums; echo garbage; } >sums3
+exits "a malformed line is only a warning" 0 "$ACCEL" digest -c sums3
+exits "but not with --strict" 1 "$ACCEL" digest -c --strict sums3
+refuses "no such file" 1 'nofile: No such file' "$ACCEL" digest nofile
+refuses "a directory" 1 'directory' "$ACCEL" digest .
+run "$ACCEL" digest nofile nine
+is "good files are done beside bad ones" "1 $(sha256sum nine)" "$rc $(cat out)"
+finish

@@ -1,0 +1,55 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# lease and lock. On soft: the device is in the process, so that exclusion between processes cannot be seen
+# here; that is tested in the library.
+. "$(dirname "$0")/lib.inc"
+cd "$work" || exit 1
+
+ok "lease list" "$ACCEL" lease list soft:
+is "  of none" "no leases" "$(cat out)"
+ok "lease list -d" "$ACCEL" lease list -d soft:
+refuses "unlock what is not there" 1 'has no such lease' "$ACCEL" lease unlock --force -i 0 soft:
+ok "unlock all of none" "$ACCEL" lease unlock --force --all soft:
+refuses "unlock without saying which" 2 'either --index or --all' "$ACCEL" lease unlock soft:
+refuses "unlock with both" 2 'either --index or --all' "$ACCEL" lease unlock -a -i 1 soft:
+refuses "a number that is none" 2 "'-1' is not a number" "$ACCEL" lease unlock -i -1 soft:
+
+ok "lock runs a command" "$ACCEL" lock soft: -- true
+is "  and says whom it excludes" 1 "$(grep -c 'excludes nobody else' err)"
+is "  in one line" 1 "$(wc -l <err)"
+ok "lock -- COMMAND, default device" "$ACCEL" lock -- true
+ok "lock -d DEVICE COMMAND" "$ACCEL" lock -d soft: true
+ok "lock DEVICE COMMAND" "$ACCEL" lock soft: true
+ok "lease lock is the same" "$ACCEL" lease lock soft: -- true
+exits "the command's status" 42 "$ACCEL" lock soft: -- sh -c 'exit 42'
+exits "the command's options are its own" 0 "$ACCEL" lock soft: -- sh -c '[ "$1" = -d ]' sh -d
+is "standard streams are the command's" "got in" "$(echo in | "$ACCEL" lock soft: -- sh -c 'read x; echo got $x' 2>/dev/null)"
+exits "a command that is not there" 127 "$ACCEL" lock soft: -- /no/such/command
+is "  is named" 1 "$(grep -c '/no/such/command: No such file' err)"
+touch plain
+exits "a command that cannot be run" 126 "$ACCEL" lock soft: -- ./plain
+exits "a command that a signal ended" 137 "$ACCEL" lock soft: -- sh -c 'kill -9 $$'
+refuses "no command" 2 'no command' "$ACCEL" lock soft:
+refuses "no command behind --" 2 'no command' "$ACCEL" lock soft: --
+refuses "no device" 2 'no device' "$ACCEL" lock true false
+refuses "a device that is not there" 3 '/dev/nvme77n1' "$ACCEL" lock /dev/nvme77n1 -- true
+refuses "wait for a word" 2 "--wait: 'soon' is not a number" "$ACCEL" lock -w soon soft: -- true
+ok "-n" "$ACCEL" lock -n soft: -- true
+
+# Signals: passed on to the command, whose status is then ours.
+"$ACCEL" lock soft: -- sh -c 'trap "echo caught >caught; exit 7" TERM; touch up; while :; do sleep 0.1; done' 2>/dev/null &
+pid=$!
+tries=0
+while [ ! -e up ] && [ $tries -lt 100 ]; do sleep 0.05; tries=$((tries + 1)); done
+kill -TERM $pid
+wait $pid
+is "SIGTERM is passed on, the command decides" "7 caught" "$? $(cat caught 2>/dev/null)"
+
+# The lease is renewed while the command outlives its duration (10 s).
+ok "a command longer than the lease keeps the lock" "$ACCEL" lock soft: -- sleep 12
+is "  nothing was lost" 0 "$(grep -c 'was lost' err)"
+
+# The child does not inherit the device.
+is "the command inherits no descriptor" "" "$("$ACCEL" lock soft: -- sh -c 'ls -l /proc/self/fd' 2>/dev/null |
+	grep -vE ' (0|1|2) -> ' | grep -- '->' | grep -v '/proc/' | head -n 2)"
+finish

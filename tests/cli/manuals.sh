@@ -1,0 +1,48 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# Manual pages name the options that --help names, no more and no less; every verb has a page.
+. "$(dirname "$0")/lib.inc"
+cd "$root" || exit 1
+man_dir=Documentation/man
+
+"$ACCEL" --help >"$work/help"
+verbs=$(sed -n '/^Verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p' "$work/help")
+
+# Options in a text: -x, --word.
+options() { grep -oE -- '(^|[ ,[(|])--?[A-Za-z0-9][A-Za-z0-9-]*' | sed 's/^[ ,[(|]//' | sort -u; }
+
+# The options of a verb and of its verbs.
+help_options() {
+	subs=$("$ACCEL" "$1" --help | sed -n '/^Verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p')
+	for s in ${subs:-.}; do
+		if [ "$s" = . ]; then "$ACCEL" "$1" --help; else "$ACCEL" "$1" "$s" --help; fi
+	done | grep -E '^ {2,6}(-[A-Za-z0-9]|--[a-z])' | sed 's/^\(.\{26\}\)  .*/\1/' | options
+}
+
+# Tagged paragraphs of a page: the lines after .TP, and .OP-like macros are not used.
+man_options() {
+	awk '/^\.(TP|TQ)/ {tag = 1; next} tag && !/^\./ || tag && /^\.(B|BR|BI|IR|RB) / {print; tag = 0}' "$1" |
+		sed -e 's/^\.[A-Z]* //' -e 's/\\f[A-Z]//g' -e 's/\\-/-/g' -e 's/\\(em//g' -e 's/"//g' |
+		grep -E '^ *-' | sed 's/ , /, /g' | options
+}
+
+for v in $verbs; do
+	page=$man_dir/accel-$v.1
+	if [ ! -f "$page" ]; then
+		fail "accel-$v.1 exists"
+		continue
+	fi
+	help_options "$v" >"$work/h"
+	man_options "$page" >"$work/m"
+	if [ ! -s "$work/h" ]; then
+		fail "$v --help lists options"
+	elif cmp -s "$work/h" "$work/m"; then
+		pass "accel-$v.1 and --help name the same options ($(wc -l <"$work/h"))"
+	else
+		fail "accel-$v.1 and --help name the same options" "$(diff "$work/h" "$work/m")"
+	fi
+	is "accel-$v.1 is named and dated as a manual page" 1 \
+		"$(grep -cE '^\.TH ' "$page")"
+	is "accel(1) mentions accel-$v(1)" yes "$(grep -qE "accel.?-$v" $man_dir/accel.1 && echo yes || echo no)"
+done
+finish

@@ -235,8 +235,13 @@ int queue_new(struct accel_lease *lease, uint32_t depth, int32_t timeout_ms, uin
 /* Whether a job is well formed: 0 or -EINVAL. */
 int job_check(const struct accel_job *job);
 
+/* Ends of the lease are not answered by the CPU but reported: the caller gets another lease. */
+void queue_set_bare(struct accel_queue *queue);
+
 /* ---- run.c ---- */
 
 void run_pool_free(struct accel_dev *dev);
+/* Frees the queue that accel_run_many() keeps, so that its slots can be had. */
+void lease_drop_many(struct accel_lease *lease);
 
 #endif

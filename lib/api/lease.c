@@ -304,8 +304,11 @@ void lease_keep(struct accel_lease *lease, uint64_t now_ns)
 
 	if (now_ns <= active || now_ns - active < (uint64_t)lease->duration_ms * API_NS_PER_MS / 2)
 		return;
-	if (!lease_ended(lease))
-		accel_lease_renew(lease);
+	if (lease_ended(lease) || accel_lease_renew(lease) == 0)
+		return;
+	/* The path failed for now: the next try comes before the lease ends, and not at once. */
+	active = now_ns - (uint64_t)lease->duration_ms * API_NS_PER_MS * 3 / 8;
+	__atomic_store_n(&lease->active_ns, active, __ATOMIC_RELAXED);
 }
 
 int accel_lease_info(struct accel_lease *lease, struct accel_lease_info *info)
@@ -350,16 +353,11 @@ void lease_put(struct accel_lease *lease)
 void accel_lease_release(struct accel_lease *lease)
 {
 	struct wire_claim claim;
-	struct accel_queue *many;
 
 	if (!lease)
 		return;
 	if (!dev_stale(lease->dev)) {
-		pthread_mutex_lock(&lease->lock);
-		many = lease->many;
-		lease->many = NULL;
-		pthread_mutex_unlock(&lease->lock);
-		accel_queue_free(many);
+		lease_drop_many(lease);
 		lease_unlink(lease);
 		lease_set_ended(lease);
 		own_claim(lease, NVME_ACCEL_LEASE_RELEASE, &claim);

@@ -178,7 +178,7 @@ static bool lock_held(struct accel_dev *dev, struct accel_lease **lost)
 }
 
 /* A lock whose lease has run out unnoticed is noticed here; one that has not is good for LOCK_MS again. */
-static int lock_check(struct accel_dev *dev)
+static void lock_check(struct accel_dev *dev)
 {
 	struct accel_lease *lease;
 
@@ -188,10 +188,9 @@ static int lock_check(struct accel_dev *dev)
 		lease_get(lease);
 	pthread_mutex_unlock(&dev->lock);
 	if (!lease)
-		return 0;
+		return;
 	accel_lease_renew(lease);
 	lease_put(lease);
-	return 0;
 }
 
 int accel_dev_lock(struct accel_dev *dev, int timeout_ms)

@@ -99,37 +99,41 @@ void piece_pop(struct accel_stream *s)
 
 /* ---- the lease and the queue ---- */
 
-static int stream_get_lease(struct accel_stream *s)
+int lease_for(struct accel_dev *dev, uint32_t slots, int timeout_ms, struct accel_lease **lease, bool *own)
 {
 	struct accel_lease_opts opts = ACCEL_INIT(struct accel_lease_opts);
 
-	pthread_mutex_lock(&s->dev->lock);
-	if (s->dev->locked) {
-		s->lease = s->dev->locked;
-		lease_get(s->lease);
-	}
-	pthread_mutex_unlock(&s->dev->lock);
-	s->own_lease = !s->lease;
-	if (s->lease)
+	pthread_mutex_lock(&dev->lock);
+	*lease = dev->locked;
+	if (*lease)
+		lease_get(*lease);
+	pthread_mutex_unlock(&dev->lock);
+	*own = !*lease;
+	if (*lease)
 		return 0;
-	opts.slots_wanted = s->depth;
-	return accel_lease_acquire(s->dev, &opts, s->timeout_ms, &s->lease);
+	opts.slots_wanted = slots;
+	return accel_lease_acquire(dev, &opts, timeout_ms, lease);
+}
+
+void lease_done(struct accel_lease *lease, bool own)
+{
+	if (lease && own)
+		accel_lease_release(lease);
+	else if (lease)
+		lease_put(lease);
 }
 
 void stream_unlease(struct accel_stream *s)
 {
 	accel_queue_free(s->queue);
-	if (s->lease && s->own_lease)
-		accel_lease_release(s->lease);
-	else if (s->lease)
-		lease_put(s->lease);
+	lease_done(s->lease, s->own_lease);
 	s->queue = NULL;
 	s->lease = NULL;
 }
 
 int stream_lease(struct accel_stream *s)
 {
-	int err = stream_get_lease(s);
+	int err = lease_for(s->dev, s->depth, s->timeout_ms, &s->lease, &s->own_lease);
 
 	if (!err)
 		err = queue_new(s->lease, s->depth < s->lease->nslot ? s->depth : s->lease->nslot,

@@ -50,6 +50,12 @@ static void soft_uuid(const struct soft_opts *opts, uint8_t uuid[16])
 	le32_put(uuid + 12, opts->slots);
 }
 
+/* The engines' own limits, 0 for none, within what a job can be here. */
+static uint64_t limit(uint64_t engine, uint64_t job)
+{
+	return engine ? BASE_MIN(engine, job) : job;
+}
+
 static void soft_ops(struct wire_id *id, uint32_t mask)
 {
 	struct wire_op all[NVME_ACCEL_MAX_OPS];
@@ -59,8 +65,8 @@ static void soft_ops(struct wire_id *id, uint32_t mask)
 	for (i = 0; i < n && i < NVME_ACCEL_MAX_OPS; i++) {
 		if (all[i].op >= 32 || !(mask & BIT(all[i].op)))
 			continue;
-		all[i].max_in = BASE_MIN(all[i].max_in, id->maxin);
-		all[i].max_out = BASE_MIN(all[i].max_out, id->maxout);
+		all[i].max_in = limit(all[i].max_in, id->maxin);
+		all[i].max_out = limit(all[i].max_out, id->maxout);
 		id->ops[id->nops++] = all[i];
 	}
 }

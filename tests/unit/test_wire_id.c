@@ -209,10 +209,12 @@ static const struct bad bad_fields[] = {
 	{ 544, 8, 1073153, WIRE_GEOMETRY },	/* LEASE_OFF: not a whole page */
 	{ 544, 8, 1060864, WIRE_GEOMETRY },	/* on the statistics */
 	{ 544, 8, 1069056, WIRE_GEOMETRY },	/* on the last page of them */
+	{ 544, 8, 1167360, WIRE_GEOMETRY },	/* its last page on the slots */
 	{ 544, 8, 0, WIRE_GEOMETRY },		/* in the head */
 	{ 544, 8, 0xfffffffffffff000, WIRE_GEOMETRY },
 	{ 552, 8, 1048576, WIRE_GEOMETRY },	/* STATS_OFF: on INFO */
 	{ 552, 8, 1056768, WIRE_GEOMETRY },
+	{ 552, 8, 1085440, WIRE_GEOMETRY },	/* on the last page of the leases */
 	{ 552, 8, 0xfffffffffffff000, WIRE_GEOMETRY },
 	{ 560, 8, 1179648 + 65536, WIRE_GEOMETRY }, /* SLOT_OFF: half a window off */
 	{ 560, 8, 1179648 + 131072, WIRE_GEOMETRY }, /* reaches into the tail */

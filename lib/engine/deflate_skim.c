@@ -9,7 +9,7 @@
  */
 #include "compress.h"
 
-#define LIT_BITS	11u
+#define LIT_BITS	10u
 #define DIST_BITS	9u
 #define MAX_CODE	15u
 #define NLIT		288u
@@ -17,8 +17,8 @@
 #define WINDOW		32768u
 
 /*
- * Table entries: bits 0..4 bits to drop in all, 5..8 bits of the code itself, 9..24 the length, distance or
- * number of literals, 28.. the kind. Bits between the two counts are the extra ones, added to the value.
+ * Table entries: bits 0..4 bits to drop in all, 5..8 bits of the code itself, 9..23 the length or distance (1
+ * for a literal), 28.. the kind. What is dropped beyond the code are extra bits, added to the value.
  */
 enum kind { K_INVALID, K_LITERAL, K_LENGTH, K_END, K_DISTANCE, K_LONG };
 #define ENTRY(kind, value, code, extra) \
@@ -33,62 +33,68 @@ struct code {
 	uint16_t sorted[NLIT];		/* symbols in the order of their codes */
 };
 
-struct walk {
-	const uint8_t *in, *p, *end;
-	uint64_t bits;
-	unsigned int nbits;		/* of bits that are there */
+/* A copy in registers while a block is walked, hence a structure of its own. */
+struct bits {
+	const uint8_t *p, *end;
+	uint64_t v;
+	unsigned int n;			/* of bits that are there */
 	unsigned int over;		/* of those, bits behind the end of the input */
+};
+
+struct walk {
+	const uint8_t *in;
+	struct bits b;
 	uint64_t total;
 	struct code lit, dist;
 	uint32_t lit_table[1 << LIT_BITS], dist_table[1 << DIST_BITS];
 };
 
-static inline void refill_slow(struct walk *w)
+static inline void refill_slow(struct bits *b)
 {
-	while (w->nbits <= 56) {
-		if (w->p < w->end)
-			w->bits |= (uint64_t)*w->p++ << w->nbits;
+	while (b->n <= 56) {
+		if (b->p < b->end)
+			b->v |= (uint64_t)*b->p++ << b->n;
 		else
-			w->over += 8;
-		w->nbits += 8;
+			b->over += 8;
+		b->n += 8;
 	}
 }
 
 /* At least 56 bits, zeros behind the end. */
-static inline void refill(struct walk *w)
+static inline void refill(struct bits *b)
 {
-	if (w->end - w->p < 8) {
-		refill_slow(w);
+	if (b->end - b->p < 8) {
+		refill_slow(b);
 		return;
 	}
-	w->bits |= le64_get(w->p) << w->nbits;
-	w->p += (63 - w->nbits) >> 3;
-	w->nbits |= 56;
+	b->v |= le64_get(b->p) << b->n;
+	b->p += (63 - b->n) >> 3;
+	b->n |= 56;
 }
 
-static inline void drop(struct walk *w, unsigned int n)
+static inline void drop(struct bits *b, unsigned int n)
 {
-	w->bits >>= n;
-	w->nbits -= n;
+	b->v >>= n;
+	b->n -= n;
 }
 
-static inline unsigned int take(struct walk *w, unsigned int n)
+static inline unsigned int take(struct bits *b, unsigned int n)
 {
-	unsigned int v = (unsigned int)(w->bits & ((1u << n) - 1));
+	unsigned int v = (unsigned int)(b->v & ((1u << n) - 1));
 
-	drop(w, n);
+	drop(b, n);
 	return v;
 }
 
 /* Whether bits were used that the input does not have. */
-static inline int overrun(const struct walk *w)
+static inline int overrun(const struct bits *b)
 {
-	return w->over > w->nbits;
+	return b->over > b->n;
 }
 
 static uint64_t bit_pos(const struct walk *w)
 {
-	return (uint64_t)(w->p - w->in) * 8 + w->over - w->nbits;
+	return (uint64_t)(w->b.p - w->in) * 8 + w->b.over - w->b.n;
 }
 
 static unsigned int reversed(unsigned int code, unsigned int len)
@@ -175,33 +181,13 @@ static void table_init(uint32_t *table, unsigned int bits, const struct code *c,
 	}
 }
 
-/* Entries with room for a second or third literal get it, so that one look takes them all. */
-static void table_join(uint32_t *table)
-{
-	uint32_t one[1 << LIT_BITS], e, f;
-	unsigned int i, used, n;
-
-	memcpy(one, table, sizeof(one));
-	for (i = 0; i < 1u << LIT_BITS; i++) {
-		e = one[i];
-		if (E_KIND(e) != K_LITERAL)
-			continue;
-		for (used = E_DROP(e), n = 1;; used += E_DROP(f), n++) {
-			f = one[i >> used];
-			if (E_KIND(f) != K_LITERAL || used + E_DROP(f) > LIT_BITS)
-				break;
-		}
-		table[i] = ENTRY(K_LITERAL, n, 0, used);
-	}
-}
-
 /* The next symbol, bit by bit: for codes longer than a table's index. -1: no code. */
-static int long_code(const struct walk *w, const struct code *c, unsigned int *len)
+static int long_code(uint64_t bits, const struct code *c, unsigned int *len)
 {
 	unsigned int n, code = 0, first = 0, at = 0;
 
-	for (n = 1; n <= MAX_CODE; n++) {
-		code |= (unsigned int)(w->bits >> (n - 1)) & 1;
+	for (n = 1; n <= MAX_CODE; n++, bits >>= 1) {
+		code |= (unsigned int)bits & 1;
 		if (code < first + c->count[n]) {
 			*len = n;
 			return c->sorted[at + code - first];
@@ -213,80 +199,92 @@ static int long_code(const struct walk *w, const struct code *c, unsigned int *l
 	return -1;
 }
 
-static uint32_t long_entry(const struct walk *w, const struct code *c, entry_fn entry)
+static uint32_t long_entry(uint64_t bits, const struct code *c, entry_fn entry)
 {
 	unsigned int len = 0;
-	int sym = long_code(w, c, &len);
+	int sym = long_code(bits, c, &len);
 
 	return sym < 0 ? ENTRY(K_INVALID, 0, 0, 0) : entry((unsigned int)sym, len);
 }
 
 /* The value of an entry with its extra bits, which are dropped with the code. */
-static inline unsigned int value_of(struct walk *w, uint32_t e)
+static inline unsigned int value_of(struct bits *b, uint32_t e)
 {
 	unsigned int extra = E_DROP(e) - E_CODE(e);
-	unsigned int v = E_VALUE(e) + (unsigned int)(w->bits >> E_CODE(e) & ((1u << extra) - 1));
+	unsigned int v = E_VALUE(e) + (unsigned int)(b->v >> E_CODE(e) & ((1u << extra) - 1));
 
-	drop(w, E_DROP(e));
+	drop(b, E_DROP(e));
 	return v;
 }
 
-static int walk_match(struct walk *w, uint32_t e)
+/* A match, its length code in e: the bytes that it makes, 0 if it is wrong. */
+static inline unsigned int walk_match(const struct walk *w, struct bits *b, uint32_t e, uint64_t total)
 {
-	unsigned int len = value_of(w, e), dist;
+	unsigned int len = value_of(b, e), dist;
 
-	e = w->dist_table[w->bits & ((1u << DIST_BITS) - 1)];
+	e = w->dist_table[b->v & ((1u << DIST_BITS) - 1)];
 	if (E_KIND(e) == K_LONG)
-		e = long_entry(w, &w->dist, dist_entry);
+		e = long_entry(b->v, &w->dist, dist_entry);
 	if (E_KIND(e) != K_DISTANCE)
-		return -1;
-	dist = value_of(w, e);
+		return 0;
+	dist = value_of(b, e);
 	/* Behind the first window no distance can reach before the start. */
-	if (w->total < WINDOW && dist > w->total)
-		return -1;
-	w->total += len;
-	return 0;
+	return total < WINDOW && dist > total ? 0 : len;
 }
 
 static int walk_codes(struct walk *w)
 {
+	struct bits b = w->b;
+	uint64_t total = w->total;
+	unsigned int len;
 	uint32_t e;
 
 	for (;;) {
-		refill(w);
-		e = w->lit_table[w->bits & ((1u << LIT_BITS) - 1)];
-		if (E_KIND(e) == K_LONG)
-			e = long_entry(w, &w->lit, lit_entry);
-		if (E_KIND(e) == K_LITERAL) {
-			w->total += E_VALUE(e);
-			drop(w, E_DROP(e));
-		} else if (E_KIND(e) == K_LENGTH) {
-			if (walk_match(w, e))
-				return -1;
-		} else {
-			drop(w, E_DROP(e));
-			return E_KIND(e) == K_END && !overrun(w) ? 0 : -1;
+		refill(&b);
+		e = w->lit_table[b.v & ((1u << LIT_BITS) - 1)];
+		/* Of 56 bits a match takes at most 48, so there may be one literal more. */
+		if (E_KIND(e) == K_LITERAL && E_DROP(e) <= 8) {
+			total++;
+			drop(&b, E_DROP(e));
+			e = w->lit_table[b.v & ((1u << LIT_BITS) - 1)];
 		}
-		if (overrun(w))
+		if (E_KIND(e) == K_LONG)
+			e = long_entry(b.v, &w->lit, lit_entry);
+		if (E_KIND(e) == K_LITERAL) {
+			total++;
+			drop(&b, E_DROP(e));
+		} else if (E_KIND(e) == K_LENGTH) {
+			len = walk_match(w, &b, e, total);
+			if (!len)
+				return -1;
+			total += len;
+		} else {
+			break;
+		}
+		if (overrun(&b))
 			return -1;
 	}
+	drop(&b, E_DROP(e));
+	w->b = b;
+	w->total = total;
+	return E_KIND(e) == K_END && !overrun(&b) ? 0 : -1;
 }
 
 static int walk_stored(struct walk *w)
 {
-	uint64_t at;
+	uint64_t at, n = (uint64_t)(w->b.end - w->in);
 	unsigned int len;
 
-	drop(w, w->nbits % 8);
+	drop(&w->b, w->b.n % 8);
 	at = bit_pos(w) / 8;
-	if (overrun(w) || (uint64_t)(w->end - w->in) < at + 4)
+	if (overrun(&w->b) || n < at + 4)
 		return -1;
 	len = le16_get(w->in + at);
-	if ((len ^ 0xffff) != le16_get(w->in + at + 2) || (uint64_t)(w->end - w->in) - at - 4 < len)
+	if ((len ^ 0xffff) != le16_get(w->in + at + 2) || n - at - 4 < len)
 		return -1;
-	w->p = w->in + at + 4 + len;
-	w->bits = 0;
-	w->nbits = w->over = 0;
+	w->b.p = w->in + at + 4 + len;
+	w->b.v = 0;
+	w->b.n = w->b.over = 0;
 	w->total += len;
 	return 0;
 }
@@ -296,7 +294,6 @@ static int set_tables(struct walk *w, const uint8_t *lens, unsigned int nlit, un
 	if (code_init(&w->lit, lens, nlit) || code_init(&w->dist, lens + nlit, ndist))
 		return -1;
 	table_init(w->lit_table, LIT_BITS, &w->lit, lit_entry);
-	table_join(w->lit_table);
 	table_init(w->dist_table, DIST_BITS, &w->dist, dist_entry);
 	return 0;
 }
@@ -320,12 +317,12 @@ static int read_lens(struct walk *w, const struct code *c, uint8_t *lens, unsign
 	int sym;
 
 	while (i < n) {
-		refill(w);
-		sym = long_code(w, c, &bits);
+		refill(&w->b);
+		sym = long_code(w->b.v, c, &bits);
 		if (sym < 0)
 			return -1;
-		drop(w, bits);
-		if (overrun(w))
+		drop(&w->b, bits);
+		if (overrun(&w->b))
 			return -1;
 		if (sym < 16) {
 			lens[i++] = (uint8_t)sym;
@@ -334,7 +331,7 @@ static int read_lens(struct walk *w, const struct code *c, uint8_t *lens, unsign
 		if (sym == 16 && !i)
 			return -1;
 		len = sym == 16 ? lens[i - 1] : 0;
-		repeat = sym == 16 ? 3 + take(w, 2) : sym == 17 ? 3 + take(w, 3) : 11 + take(w, 7);
+		repeat = sym == 16 ? 3 + take(&w->b, 2) : sym == 17 ? 3 + take(&w->b, 3) : 11 + take(&w->b, 7);
 		if (repeat > n - i)
 			return -1;
 		memset(lens + i, (int)len, repeat);
@@ -350,20 +347,20 @@ static int dynamic_tables(struct walk *w)
 	struct code c;
 	unsigned int nlit, ndist, n, i;
 
-	refill(w);
-	nlit = take(w, 5) + 257;
-	ndist = take(w, 5) + 1;
-	n = take(w, 4) + 4;
+	refill(&w->b);
+	nlit = take(&w->b, 5) + 257;
+	ndist = take(&w->b, 5) + 1;
+	n = take(&w->b, 4) + 4;
 	if (nlit > 286 || ndist > 30)
 		return -1;
 	for (i = 0; i < n; i++) {
-		refill(w);
-		lens[order[i]] = (uint8_t)take(w, 3);
+		refill(&w->b);
+		lens[order[i]] = (uint8_t)take(&w->b, 3);
 	}
 	if (code_init(&c, lens, 19))
 		return -1;
 	memset(lens, 0, sizeof(lens));
-	if (read_lens(w, &c, lens, nlit + ndist) || overrun(w) || !lens[256])
+	if (read_lens(w, &c, lens, nlit + ndist) || overrun(&w->b) || !lens[256])
 		return -1;
 	return set_tables(w, lens, nlit, ndist);
 }
@@ -374,10 +371,10 @@ static int walk_block(struct walk *w, uint64_t *at)
 	unsigned int head;
 	int rc;
 
-	refill(w);
+	refill(&w->b);
 	*at = bit_pos(w);
-	head = take(w, 3);
-	if (overrun(w))
+	head = take(&w->b, 3);
+	if (overrun(&w->b))
 		return -1;
 	if (head >> 1 == 0)
 		rc = walk_stored(w);
@@ -395,10 +392,8 @@ int deflate_skim(const uint8_t *in, size_t n, int chunk, struct skim *s)
 	struct walk w;
 	int rc;
 
-	w.in = w.p = in;
-	w.end = in + n;
-	w.bits = 0;
-	w.nbits = w.over = 0;
+	w.in = in;
+	w.b = (struct bits){ in, in + n, 0, 0, 0 };
 	w.total = 0;
 	do {
 		rc = walk_block(&w, &s->last_bit);

@@ -124,6 +124,37 @@ docs:
 	cp Documentation/man/*.1 $(B)/man/man1/
 	for f in Documentation/*.rst; do rst2html5 --strict $$f $(B)/html/$$(basename $$f .rst).html || exit 1; done
 
+# The rpath of the command in the build directory finds the library in an installed tree, too (../lib). The
+# interface header goes beside the public ones, which do not need it, and not to linux/, which is the
+# kernel's. Manual pages are installed if they have been made (make docs); without them, those in the tree.
+HEADERS := $(wildcard include/accel/*.h)
+PC_SUBST = -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@INCDIR@|$(INCDIR)|' \
+	-e 's|@VERSION@|$(VERSION)|' -e 's|@PRIVATE_LIBS@|$(LIBS)|'
+MAN1 = $(if $(wildcard $(B)/man/man1/*.1),$(wildcard $(B)/man/man1/*.1),$(wildcard Documentation/man/*.1))
+MAN3 = $(wildcard $(B)/man/man3/*.3)
+SONAME := libaccel.so.$(VERSION_MAJOR)
+
+install: all
+	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(BINDIR) $(DESTDIR)$(INCDIR)/accel
+	install -m 755 $(B)/libaccel.so.$(VERSION) $(DESTDIR)$(LIBDIR)
+	ln -sf libaccel.so.$(VERSION) $(DESTDIR)$(LIBDIR)/$(SONAME)
+	ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libaccel.so
+	install -m 644 $(B)/libaccel.a $(DESTDIR)$(LIBDIR)
+	sed $(PC_SUBST) libaccel.pc.in >$(DESTDIR)$(LIBDIR)/pkgconfig/libaccel.pc
+	install -m 644 $(HEADERS) $(DESTDIR)$(INCDIR)/accel
+	install -m 644 include/uapi/linux/nvme_accel.h $(DESTDIR)$(INCDIR)/accel
+	install -m 755 $(B)/accel $(DESTDIR)$(BINDIR)
+	install -d $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(MANDIR)/man3
+	$(if $(MAN1),install -m 644 $(MAN1) $(DESTDIR)$(MANDIR)/man1)
+	$(if $(MAN3),install -m 644 $(MAN3) $(DESTDIR)$(MANDIR)/man3)
+
+uninstall:
+	rm -f $(DESTDIR)$(LIBDIR)/libaccel.so $(DESTDIR)$(LIBDIR)/libaccel.so.$(VERSION_MAJOR)*
+	rm -f $(DESTDIR)$(LIBDIR)/libaccel.a $(DESTDIR)$(LIBDIR)/pkgconfig/libaccel.pc $(DESTDIR)$(BINDIR)/accel
+	rm -rf $(DESTDIR)$(INCDIR)/accel
+	rm -f $(DESTDIR)$(MANDIR)/man1/accel.1 $(DESTDIR)$(MANDIR)/man1/accel-*.1
+	rm -f $(DESTDIR)$(MANDIR)/man3/accel_*.3 $(DESTDIR)$(MANDIR)/man3/libaccel.3
+
 clean:
 	rm -rf build build-san build-tsan build-fuzz
 

@@ -54,8 +54,10 @@ static void info_limits(const struct wire_id *id, struct accel_dev_info *info)
 
 void dev_info_from_id(const struct accel_dev *dev, const struct wire_id *id, struct accel_dev_info *info)
 {
-	memset(info, 0, sizeof(*info));
-	memcpy(info->path, dev->info.path, sizeof(info->path));
+	if (info != &dev->info) {
+		memset(info, 0, sizeof(*info));
+		memcpy(info->path, dev->info.path, sizeof(info->path));
+	}
 	memcpy(info->name, id->name, sizeof(info->name));
 	snprintf(info->transport, sizeof(info->transport), "%s", dev->ops->name);
 	memcpy(info->uuid, id->uuid, sizeof(info->uuid));

@@ -62,6 +62,7 @@ const struct transport_ops *transport_for(const char *name)
 		const struct transport_ops *ops;
 	} table[] = {
 		{ "soft:", &transport_soft },
+		{ "fault:", &transport_fault },
 	};
 	size_t i;
 

@@ -74,6 +74,18 @@ static void ungrant(struct model *m, struct lease *l)
 	l->nrange = l->nslot = 0;
 }
 
+/* Ranges ascend, in whatever order the runs were found. */
+static void add_range(struct lease *l, uint32_t first, uint32_t count)
+{
+	uint32_t i = l->nrange++;
+
+	for (; i > 0 && l->range[i - 1].first > first; i--)
+		l->range[i] = l->range[i - 1];
+	l->range[i].first = first;
+	l->range[i].count = count;
+	l->nslot += count;
+}
+
 /* Opens the slots of one run; fewer than its length if memory has run out. */
 static uint32_t open_run(struct model *m, struct lease *l, uint32_t index, struct run run)
 {
@@ -81,11 +93,8 @@ static uint32_t open_run(struct model *m, struct lease *l, uint32_t index, struc
 
 	while (n < run.count && slot_open(m, slot_at(m, run.first + n), index))
 		n++;
-	if (n) {
-		l->range[l->nrange].first = run.first;
-		l->range[l->nrange++].count = n;
-		l->nslot += n;
-	}
+	if (n)
+		add_range(l, run.first, n);
 	return n;
 }
 

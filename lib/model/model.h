@@ -38,7 +38,8 @@ enum model_opcode { MODEL_READ = 2, MODEL_WRITE = 1, MODEL_FLUSH = 0 };	/* NVM o
  * held for want of room, a list in too many pieces) the model copies, and all else is the same.
  *
  * A read with BORROW of a job with RELEASE_RESULT is not padded: what lies beyond out_len (beyond the status
- * block if the job failed) is as the caller left it. All other reads have zeros there.
+ * block if the job did not end well) is as the caller, or a job that was stopped, left it. All other reads
+ * have zeros there.
  *
  * While an engine uses a buffer its command cannot end: model_cancel() and the like stop the job, and the
  * command completes from model_job_done().

@@ -265,8 +265,19 @@ int accel_plan_seal(struct accel_plan *plan, struct accel_dev *dev)
 	return 0;
 }
 
+/* How many blocks are lost is known only per job: at most as many as there are parities. */
+static const struct job_stage *plan_worst(const struct job_stage *stage, struct job_stage *copy)
+{
+	if (stage->op != ACCEL_OP_EC_DECODE)
+		return stage;
+	*copy = *stage;
+	copy->arg0 |= (stage->arg0 >> 8 & 0xff) << 16;
+	return copy;
+}
+
 uint64_t accel_bound(const struct accel_plan *plan, uint64_t in_len)
 {
+	struct job_stage st;
 	uint64_t n = in_len;
 	unsigned int i;
 	bool data = false;
@@ -278,7 +289,7 @@ uint64_t accel_bound(const struct accel_plan *plan, uint64_t in_len)
 		if (plan->stage[i].op == ACCEL_OP_DIGEST || plan->stage[i].op == ACCEL_OP_CHECKSUM)
 			continue;
 		data = true;
-		n = engine_bound(&plan->stage[i], n);
+		n = engine_bound(plan_worst(&plan->stage[i], &st), n);
 	}
 	return data ? n : 0;
 }

@@ -109,6 +109,12 @@ static void worker_wait(struct soft_node *node, struct soft_worker *w)
 	soft_tick(node, began);
 	if (node->first)
 		return;
+	if (node->nwake) {
+		/* pthread_cond_wait() would let go of the lock and leave whoever is to be woken asleep. */
+		soft_unlock(node);
+		soft_lock(node);
+		return;
+	}
 	tick = node->tick_ns;
 	node->nsleeping++;
 	if (tick == UINT64_MAX) {

@@ -198,7 +198,8 @@ static void wait_one(struct transport_queue *q, uint64_t deadline)
 		return;
 	began = wait_now_ns();
 	node->tick_ns = model_tick(node->model);
-	if (q->first || node->first)
+	/* Without workers a job that has come meanwhile is ours to run; with them it is not worth staying up. */
+	if (q->first || (node->first && !node->opts.threads))
 		return;
 	q->sleeping = true;
 	deadline = BASE_MIN(deadline, node->tick_ns);

@@ -17,7 +17,7 @@ rss() {
 	shift
 	python3 - "$@" <<'PY' >rss.out 2>rss.err
 import os, resource, subprocess, sys
-p = subprocess.run(sys.argv[1:])
+p = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL)
 print(p.returncode, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 PY
 	read -r status kib <rss.out

@@ -74,7 +74,7 @@ refuses "a device that is not there" 3 '/dev/nvme77n1: ' "$ACCEL" info -d /dev/n
 refuses "a uuid that is not there" 3 'uuid:00000000-0000-0000-0000-000000000001: ' \
 	"$ACCEL" info -d uuid:00000000-0000-0000-0000-000000000001
 refuses "an empty name" 2 'empty name' "$ACCEL" info -d ''
-for n in soft:threads= soft:threads=0 soft:threads=x soft:threads=-1 soft:threads=99999999999999999999 soft:bogus=1 \
+for n in soft:threads= soft:threads=x soft:threads=-1 soft:threads=99999999999999999999 soft:bogus=1 \
 	soft:nsid=99999 softly: nonsense; do
 	run "$ACCEL" info -d "$n"
 	case "$rc $(wc -l <err)" in "2 1" | "3 1") pass "device '$n' is refused" ;;

@@ -72,13 +72,17 @@ static void text(FILE *f, struct json_object *root)
 	part(f, root, "latency", latency_columns);
 }
 
+/* Those that were used at all; accel info has the rest. */
 static struct json_object *operations(const struct accel_dev_stats *s)
 {
 	struct json_object *array = json_object_new_array();
 
 	for (uint32_t i = 0; i < s->nop && i < sizeof(s->op) / sizeof(s->op[0]); i++) {
-		struct json_object *o = json_object_new_object();
+		struct json_object *o;
 
+		if (!s->op[i].jobs && !s->op[i].errors)
+			continue;
+		o = json_object_new_object();
 		names_add_op(o, s->op[i].op, s->op[i].alg);
 		out_add_num(o, "jobs", s->op[i].jobs);
 		out_add_num(o, "errors", s->op[i].errors);

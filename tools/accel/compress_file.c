@@ -282,9 +282,10 @@ static int squeeze_file(struct squeeze *s, const char *path)
 
 	if (rc)
 		return rc;
-	rc = find_format(&p);
+	/* The name first: a file that is only skipped need not be read. */
+	rc = output_name(&p);
 	if (!rc)
-		rc = output_name(&p);
+		rc = find_format(&p);
 	if (!rc)
 		rc = create_output(&p);
 	if (!rc)

@@ -3,6 +3,7 @@
 #include "tool.h"
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 struct accel_ctx *tool_ctx(struct tool *t)
 {
@@ -39,14 +40,23 @@ static int open_best(struct tool *t, uint16_t op, uint16_t alg)
 	return 0;
 }
 
+/* Why a device did not open. A path that is not there, or may not be used, is told as that first of all. */
+static int open_error(struct tool *t, int rc)
+{
+	if (rc == -EINVAL)
+		return tool_usage(t, "'%s' is no device name", t->device);
+	if (rc == -ENOTSUP && *t->device == '/' && access(t->device, R_OK | W_OK))
+		rc = -errno;
+	rc = tool_lib_error(t, t->device, rc);
+	return rc == TOOL_FAILED ? TOOL_NODEV : rc;
+}
+
 static int open_named(struct tool *t)
 {
 	int rc = accel_dev_open(t->ctx, t->device, &t->dev);
 
-	if (rc == -EINVAL)
-		return tool_usage(t, "'%s' is no device name", t->device);
 	if (rc)
-		return tool_lib_error(t, t->device, rc);
+		return open_error(t, rc);
 	if (t->hardware && accel_dev_info(t->dev)->software) {
 		tool_error(t, t->device, "is not hardware, as --hardware insists");
 		return TOOL_NODEV;

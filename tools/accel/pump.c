@@ -5,6 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Waits for a job that gave neither output nor room, before the device is taken to be stuck. */
+#define MAX_TRIES 1000
+
 /* Why a stream call failed, in the stream's words if it has any. */
 static int stream_error(struct tool *t, struct accel_stream *stream, const char *subject, int rc)
 {
@@ -61,16 +64,17 @@ static int give(struct tool *t, struct accel_stream *stream, struct file_in *in,
 	ssize_t size = accel_stream_room(stream, &room), got;
 	int err;
 
-	if (size < 0) {
-		*rc = stream_error(t, stream, in->name, (int)size);
-		return -1;
-	}
-	if (!size) {
+	/* Output must go, or a job must end, before there is room; jobs of sums end without output. */
+	for (int tries = 0; !size && tries < MAX_TRIES; tries++) {
 		int n = take(t, stream, in->name, out, 1, rc);
 
 		if (n)
 			return n;
-		*rc = tool_error(t, in->name, "the device takes no input and gives no output");
+		size = accel_stream_room(stream, &room);
+	}
+	if (size <= 0) {
+		*rc = size ? stream_error(t, stream, in->name, (int)size) :
+			     tool_error(t, in->name, "the device takes no input and gives no output");
 		return -1;
 	}
 	got = file_read(t, in, room, (size_t)size);

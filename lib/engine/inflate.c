@@ -162,11 +162,15 @@ enum dec_state isal_step(void *ctx, const uint8_t *in, size_t *in_len, uint8_t *
 	z->next_out = out;
 	z->avail_out = nout;
 	rc = isal_inflate(z);
+	/* On bad data 2.30 may count a byte more than it was given. */
+	if (rc < 0 || rc == ISAL_NEED_DICT || z->avail_in > nin || z->avail_out > nout) {
+		*in_len = nin;
+		*out_len = nout - BASE_MIN(z->avail_out, nout);
+		return DEC_BAD;
+	}
 	isal_give_back(z, nin - z->avail_in);
 	*in_len = nin - z->avail_in;
 	*out_len = nout - z->avail_out;
-	if (rc < 0 || rc == ISAL_NEED_DICT)
-		return DEC_BAD;
 	return z->block_state == ISAL_BLOCK_FINISH ? DEC_END : DEC_MORE;
 }
 

@@ -20,7 +20,9 @@ static enum wire_err check_status(const struct wire_status *st)
 	if (st->flags & ~STATUS_FLAGS)
 		return WIRE_RESERVED;
 	/* Success is said twice, and output is only promised with it. */
-	if (st->state == NVME_ACCEL_ST_DONE ? st->code != NVME_ACCEL_OK : st->flags & NVME_ACCEL_SF_OUTPUT_VALID)
+	if (st->state == NVME_ACCEL_ST_DONE)
+		return st->code == NVME_ACCEL_OK ? WIRE_OK : WIRE_RANGE;
+	if (st->flags & NVME_ACCEL_SF_OUTPUT_VALID || st->out_len)
 		return WIRE_RANGE;
 	if (st->code == NVME_ACCEL_OK && st->state >= NVME_ACCEL_ST_FAILED && st->state <= NVME_ACCEL_ST_LOST)
 		return WIRE_RANGE;

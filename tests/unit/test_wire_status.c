@@ -103,6 +103,7 @@ static const struct {
 	{ 6, 2, 0x8000, WIRE_RESERVED },
 	{ 40, 4, 8, WIRE_RANGE },		/* DONE with an error code */
 	{ 5, 1, 6, WIRE_RANGE },		/* FAILED with valid output */
+	{ 6, 2, 4, WIRE_OK },
 	{ 44, 2, 4, WIRE_RANGE },		/* failing stage */
 	{ 240, 1, 1, WIRE_RESERVED },
 	{ 251, 1, 1, WIRE_RESERVED },
@@ -146,6 +147,10 @@ static void test_state_and_code(void **state)
 		assert_int_equal(wire_status_encode(&st, b, 512), ended_badly ? WIRE_RANGE : WIRE_OK);
 		st.code = NVME_ACCEL_BUSY;
 		assert_int_equal(wire_status_encode(&st, b, 512), i == 5 ? WIRE_RANGE : WIRE_OK);
+		st.out_len = 1;
+		st.code = i == 5 ? NVME_ACCEL_OK : NVME_ACCEL_BUSY;
+		assert_int_equal(wire_status_encode(&st, b, 512), i == 5 ? WIRE_OK : WIRE_RANGE);
+		st.out_len = 0;
 		st.flags = NVME_ACCEL_SF_OUTPUT_VALID;
 		st.code = i == 5 ? NVME_ACCEL_OK : NVME_ACCEL_BUSY;
 		assert_int_equal(wire_status_encode(&st, b, 512), i == 5 ? WIRE_OK : WIRE_RANGE);

@@ -255,6 +255,7 @@ static inline void random_status(uint64_t *s, struct wire_status *st)
 	st->state = (uint8_t)rnd_below(s, 10);
 	st->fail_stage &= 3;
 	st->flags &= st->state == NVME_ACCEL_ST_DONE ? 0x7f : 0x7e;
+	st->out_len = st->state == NVME_ACCEL_ST_DONE ? st->out_len : 0;
 	st->code = st->state == NVME_ACCEL_ST_DONE ? 0 : 1 + st->code % 27;
 }
 

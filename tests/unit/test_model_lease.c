@@ -93,7 +93,8 @@ static uint32_t act(struct fix *f, uint16_t op, uint32_t index, uint8_t who, uin
 }
 
 /* Starts a job in a slot; held until it is done with lent buffers if lend. */
-static int start(struct fix *f, uint32_t slot, uint8_t who, uint32_t index, uint32_t epoch, uint64_t seq, int lend)
+static int start(struct fix *f, uint32_t slot, uint8_t who, uint32_t index, uint32_t epoch, uint64_t seq,
+		 int lend)
 {
 	struct wire_desc d;
 

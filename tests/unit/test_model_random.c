@@ -74,7 +74,8 @@ static void do_read(struct world *w)
 {
 	uint32_t slot = w->pair >= 0 ? (uint32_t)w->pair : (uint32_t)rnd(w, NSLOT);
 	struct rslot *s = &w->slot[slot];
-	uint8_t alias = chance(w, 70) || w->pair >= 0 ? alias_of(w, s->last + (chance(w, 60) || w->pair >= 0)) : (uint8_t)rnd(w, w->na);
+	int next = chance(w, 60) || w->pair >= 0;
+	uint8_t alias = chance(w, 70) || next ? alias_of(w, s->last + (uint64_t)next) : (uint8_t)rnd(w, w->na);
 	struct rcmd *r = new_cmd(w, MODEL_READ, slot, alias);
 	uint64_t host = s->gen && chance(w, 90) ? (uint64_t)w->lease[s->lease].client : rnd(w, NCLIENT);
 	uint64_t n = chance(w, 50) ? B + MAXIN : B * (1 + rnd(w, NBLK + 1));
@@ -468,7 +469,7 @@ static void do_engine(struct world *w)
 		late = mj->job.out[0].iov_base;
 	ref_done(w, mj->slot, code, (uint32_t)mj->job.out_len);
 	env_end(&w->e, mj, code);
-	if (late && w->e.live)
+	if (late && s->gen)		/* else its memory has gone with the lease */
 		*late ^= 0x40;
 }
 

@@ -123,7 +123,8 @@ static uint8_t data_byte(uint32_t gen, uint32_t slot, uint64_t seq, uint64_t i, 
 	return (uint8_t)(word >> i % 8 * 8);
 }
 
-static void fill_data(uint8_t *p, uint32_t gen, uint32_t slot, uint64_t seq, uint64_t off, uint64_t n, int output)
+static void fill_data(uint8_t *p, uint32_t gen, uint32_t slot, uint64_t seq, uint64_t off, uint64_t n,
+		      int output)
 {
 	uint64_t i;
 

@@ -51,6 +51,9 @@ static int is_early(const void *p)
 		looking = 0;                                                                                 \
 	}
 
+/* Seen by the libraries too, whatever the build makes of visibility. */
+#pragma GCC visibility push(default)
+
 typedef void *(*malloc_fn)(size_t);
 typedef void *(*two_fn)(size_t, size_t);
 typedef void *(*realloc_fn)(void *, size_t);
@@ -93,6 +96,8 @@ void free(void *p)
 	if (next && !is_early(p))
 		next(p);
 }
+
+#pragma GCC visibility pop
 
 static struct engine_thread *t;
 

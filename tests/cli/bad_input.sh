@@ -128,6 +128,8 @@ exits "standard output closed" 1 sh -c '"$1" list >&-' sh "$ACCEL"
 exits "standard output closed, compress -c" 1 sh -c '"$1" compress -c plain >&-' sh "$ACCEL"
 exits "standard input closed" 1 sh -c '"$1" compress <&- >/dev/null' sh "$ACCEL"
 exits "all three closed: no file is taken for them" 1 sh -c '"$1" compress -c plain <&- >&- 2>&-' sh "$ACCEL"
-cmp -s plain plain && is "  and the input is whole" 3000000 "$(stat -c %s plain)"
+is "  and the input is whole" 3000000 "$(stat -c %s plain)"
+exits "no descriptor is taken for standard error" 2 sh -c '"$1" compress -kf plain . <&- >&- 2>&-' sh "$ACCEL"
+ok "  the output has no message in it" gzip -t plain.gz
 no_leftover "no temporary file is left" "$work"
 finish

@@ -166,6 +166,12 @@ if have script; then
 	is "-f writes it there" 0 "$(grep -c 'will not write' ../tty)"
 	printf 'n\n' | script -qec "'$ACCEL' compress -k f" /dev/null >../tty 2>&1
 	is "existing output: asks at a terminal" 1 "$(grep -c 'replace it' ../tty)"
+	head -c 150000000 /dev/urandom >long
+	script -qec "'$ACCEL' compress -9 -c long >/dev/null" /dev/null >../tty 2>&1 </dev/null
+	is "a progress bar for long work at a terminal" yes "$(grep -q 'long \[[#.]*\] *[0-9]* %' ../tty && echo yes)"
+	script -qec "'$ACCEL' compress -q -9 -c long >/dev/null" /dev/null >../tty 2>&1 </dev/null
+	is "  none with -q" 0 "$(wc -c <../tty)"
+	rm -f long
 else
 	skip "behaviour at a terminal" "script(1) is not installed"
 fi

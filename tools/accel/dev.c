@@ -16,20 +16,36 @@ struct accel_ctx *tool_ctx(struct tool *t)
 	return t->ctx;
 }
 
-/* The best hardware for the operation, else the software accelerator, which needs no scan. */
-static int open_best(struct tool *t, uint16_t op, uint16_t alg)
+/* Looks for hardware with an instance that sees nothing else: opening every software device costs time. */
+static int find_hardware(struct tool *t, uint16_t op, uint16_t alg)
 {
+	struct accel_ctx_opts opts = ACCEL_INIT(struct accel_ctx_opts);
 	struct accel_filter filter = ACCEL_INIT(struct accel_filter);
-	int rc = -ENODEV;
+	struct accel_ctx *ctx;
+	int rc;
 
+	opts.flags = ACCEL_CTX_NO_SOFT;
 	filter.flags = ACCEL_FILTER_HARDWARE;
 	filter.op = op;
 	filter.alg = op ? alg : 0;
-	if (!t->software)
-		rc = accel_find(t->ctx, &filter, &t->dev);
+	rc = accel_ctx_new(&opts, &ctx);
+	if (rc)
+		return rc;
+	/* The device holds the instance. */
+	rc = accel_find(ctx, &filter, &t->dev);
+	accel_ctx_unref(ctx);
+	if (rc)
+		t->dev = NULL;
+	return rc;
+}
+
+/* The best hardware for the operation, else the software accelerator. */
+static int open_best(struct tool *t, uint16_t op, uint16_t alg)
+{
+	int rc = t->software ? -ENODEV : find_hardware(t, op, alg);
+
 	if (!rc)
 		return 0;
-	t->dev = NULL;
 	if (t->hardware)
 		return tool_lib_error(t, "no hardware accelerator", rc);
 	if (rc == -EACCES)

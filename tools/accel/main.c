@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The command: finds the verb and runs it. */
 #include "tool.h"
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct verb *const verbs[] = {
 	&verb_list,	&verb_info,  &verb_compress, &verb_decompress, &verb_ec,
@@ -86,11 +88,25 @@ static int dispatch(struct tool *t, int argc, char **argv)
 	return t->verb->run(t, argc, argv);
 }
 
+/*
+ * Started with a standard descriptor closed, the next file opened would get its number, and messages would
+ * go into it. What is put in its place fails to be read or written, as the closed one would.
+ */
+static bool occupy_standard_fds(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd ? O_RDONLY : O_WRONLY) != fd)
+			return false;
+	return true;
+}
+
 int main(int argc, char **argv)
 {
 	struct tool t = { 0 };
 	int rc;
 
+	if (!occupy_standard_fds())
+		return TOOL_FAILED;
 	rc = dispatch(&t, argc, argv);
 	accel_dev_close(t.dev);
 	accel_ctx_unref(t.ctx);

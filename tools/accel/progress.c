@@ -26,12 +26,24 @@ void progress_start(struct progress *p, const struct tool *t, const char *what, 
 	};
 }
 
+/* A name may hold what would move the cursor. */
+static void short_name(char *buf, size_t n, const char *name)
+{
+	size_t i;
+
+	for (i = 0; name[i] && i + 1 < n; i++)
+		buf[i] = (unsigned char)name[i] < 0x20 || name[i] == 0x7f ? '?' : name[i];
+	buf[i] = 0;
+}
+
 static void draw(struct progress *p, uint64_t done, uint64_t now)
 {
+	char name[41];
 	double seconds = (double)(now - p->start_ns) / 1e9;
 	char size[32], rate[32], bar[BAR_WIDTH + 1] = "";
 	unsigned int percent = 0;
 
+	short_name(name, sizeof(name), p->what);
 	out_size(size, sizeof(size), done);
 	out_size(rate, sizeof(rate), (uint64_t)((double)done / seconds));
 	if (p->total) {
@@ -39,9 +51,9 @@ static void draw(struct progress *p, uint64_t done, uint64_t now)
 		percent = percent > 100 ? 100 : percent;
 		for (unsigned int i = 0; i < BAR_WIDTH; i++)
 			bar[i] = i * 100 < percent * BAR_WIDTH ? '#' : '.';
-		fprintf(stderr, "\r%.40s [%s] %3u %% %s, %s/s\033[K", p->what, bar, percent, size, rate);
+		fprintf(stderr, "\r%s [%s] %3u %% %s, %s/s\033[K", name, bar, percent, size, rate);
 	} else {
-		fprintf(stderr, "\r%.40s %s, %s/s\033[K", p->what, size, rate);
+		fprintf(stderr, "\r%s %s, %s/s\033[K", name, size, rate);
 	}
 	fflush(stderr);
 	p->shown = true;

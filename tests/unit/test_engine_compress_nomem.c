@@ -130,20 +130,11 @@ static void one_entry(const struct engine_fn *fn, uint32_t level, uint64_t bits,
 	assert_true(hits > 0);
 }
 
-static void skip_if_in_the_way(void)
-{
-	if (CAN_FAIL)
-		return;
-	print_message("# SKIP malloc() is the sanitizer's here, or another C library's\n");
-	skip();
-}
-
 static void jobs(void **state)
 {
 	unsigned int i, level;
 
 	(void)state;
-	skip_if_in_the_way();
 	for (i = 0; i < engine_compress.nfns; i++) {
 		const struct engine_fn *fn = &engine_compress.fns[i];
 
@@ -167,7 +158,6 @@ static void streams(void **state)
 	uint32_t code;
 
 	(void)state;
-	skip_if_in_the_way();
 	for (a = 0; a < 2 * sizeof(algs) / sizeof(algs[0]); a++) {
 		const struct engine_fn *fn = fn_named(NVME_ACCEL_OP_DECOMPRESS, algs[a / 2],
 						      a / 2 == 3 ? "lz4" : a / 2 == 4 ? "zstd" : "isal");
@@ -211,5 +201,9 @@ int main(void)
 		cmocka_unit_test(streams),
 	};
 
+	if (!CAN_FAIL) {
+		puts("1..1\nok 1 - without memory # SKIP malloc() is the sanitizer's here, or another C library's");
+		return 0;
+	}
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -231,12 +231,12 @@ static int on_done(struct conf *c)
 }
 
 const struct conf_rule conf_rules_hold[] = {
-	{ "", "wait", "a read of the WAIT alias is held until the job ends", wait_read },
-	{ "", "wait-before", "also when it comes before the descriptor", wait_before },
-	{ "", "wait-ended", "about a job that has ended it is answered at once", wait_ended },
-	{ "", "wait-one", "a second held read of a slot is answered at once", one_held },
-	{ "", "hold-max", "a held read ends at HOLDMAX with the status as it is", hold_max },
-	{ "", "wait-lease-end", "a held read ends with its lease", lease_end },
-	{ "", "complete-on-done", "the descriptor write completes when the job does", on_done },
+	{ "R-46", "wait", "a read of the WAIT alias is held until the job ends", wait_read },
+	{ "R-46", "wait-before", "also when it comes before the descriptor", wait_before },
+	{ "R-47", "wait-ended", "about a job that has ended it is answered at once", wait_ended },
+	{ "R-47 R-49", "wait-one", "a second held read of a slot is answered at once", one_held },
+	{ "R-51", "hold-max", "a held read ends at HOLDMAX with the status as it is", hold_max },
+	{ "R-47", "wait-lease-end", "a held read ends with its lease", lease_end },
+	{ "R-50", "complete-on-done", "the descriptor write completes when the job does", on_done },
 	{ 0 },
 };

@@ -177,15 +177,15 @@ static int id_stable(struct conf *c)
 }
 
 const struct conf_rule conf_rules_id[] = {
-	{ "", "identity-magic", "magic and major version of the interface", id_magic },
-	{ "", "identity-crc", "HDRCRC is that of the header", id_crc },
-	{ "", "identity-standard", "the standard fields: sizes, block, no metadata, NOIOB, NGUID", id_standard },
-	{ "", "identity-names", "UUIDs are set, NAME is printable and padded", id_names },
-	{ "", "identity-ranges", "numbers within their ranges", id_ranges },
-	{ "", "identity-reserved", "reserved bytes are zero", id_reserved },
-	{ "", "identity-operations", "table of operations: CRC, limits, reserved bytes", id_ops },
-	{ "", "identity-copy", "the same page can be read at INFO_OFF", id_copy },
-	{ "", "identity-stable", "Identify again gives the same", id_stable },
-	{ "", "map-layout", "regions in order, aligned, within the namespace", map_layout },
+	{ "R-5 R-6", "identity-magic", "magic and major version of the interface", id_magic },
+	{ "R-6", "identity-crc", "HDRCRC is that of the header", id_crc },
+	{ "R-7 R-8", "identity-standard", "the standard fields: sizes, block, no metadata, NOIOB, NGUID", id_standard },
+	{ "R-6", "identity-names", "UUIDs are set, NAME is printable and padded", id_names },
+	{ "R-6 R-16", "identity-ranges", "numbers within their ranges", id_ranges },
+	{ "R-1", "identity-reserved", "reserved bytes are zero", id_reserved },
+	{ "R-9", "identity-operations", "table of operations: CRC, limits, reserved bytes", id_ops },
+	{ "R-3", "identity-copy", "the same page can be read at INFO_OFF", id_copy },
+	{ "R-6", "identity-stable", "Identify again gives the same", id_stable },
+	{ "R-11", "map-layout", "regions in order, aligned, within the namespace", map_layout },
 	{ 0 },
 };

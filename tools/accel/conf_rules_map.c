@@ -175,15 +175,15 @@ static int unleased(struct conf *c)
 }
 
 const struct conf_rule conf_rules_map[] = {
-	{ "", "quiet-read", "quiet areas read as zeros", quiet_read },
-	{ "", "quiet-write", "quiet areas refuse writes: Invalid Field, DNR", quiet_write },
-	{ "", "info-write", "INFO and STATS refuse writes", info_write },
-	{ "", "info-pages", "error log and engine pages are well-formed", info_pages },
-	{ "", "error-log", "a refused write appears in the error log", info_errlog },
-	{ "", "lease-guard", "guards between lease pages read as zeros and refuse writes", lease_guard },
-	{ "", "range", "commands beyond NSZE fail", beyond },
-	{ "", "slot-halves", "write halves read as zeros; read halves and guards refuse writes", slot_halves },
-	{ "", "slot-crossing", "a command across two halves fails", slot_crossing },
-	{ "", "slot-free", "a slot without lease refuses writes and shows no output", unleased },
+	{ "R-11", "quiet-read", "quiet areas read as zeros", quiet_read },
+	{ "R-12", "quiet-write", "quiet areas refuse writes: Invalid Field, DNR", quiet_write },
+	{ "R-12", "info-write", "INFO and STATS refuse writes", info_write },
+	{ "section 2", "info-pages", "error log and engine pages are well-formed", info_pages },
+	{ "section 2", "error-log", "a refused write appears in the error log", info_errlog },
+	{ "R-12", "lease-guard", "guards between lease pages read as zeros and refuse writes", lease_guard },
+	{ "R-2", "range", "commands beyond NSZE fail", beyond },
+	{ "R-12 R-17 R-18", "slot-halves", "write halves read as zeros; read halves and guards refuse writes", slot_halves },
+	{ "R-13", "slot-crossing", "a command across two halves fails", slot_crossing },
+	{ "R-20", "slot-free", "a slot without lease refuses writes and shows no output", unleased },
 	{ 0 },
 };

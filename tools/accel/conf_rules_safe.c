@@ -213,11 +213,11 @@ static int statistics(struct conf *c)
 }
 
 const struct conf_rule conf_rules_safe[] = {
-	{ "", "stray-writes", "zeros, ones and garbage written to a slot start nothing", stray_slot },
-	{ "", "broken-descriptor", "no magic, other version, wrong CRC: refused without effect", broken },
-	{ "", "ended-lease", "descriptors of a lease that has ended are refused", stale_epoch },
-	{ "", "zeroed", "outputs end with the lease", zeroed },
-	{ "", "input-gone", "inputs end with the lease", input_gone },
-	{ "", "statistics", "counters only grow, and count", statistics },
+	{ "R-62", "stray-writes", "zeros, ones and garbage written to a slot start nothing", stray_slot },
+	{ "R-31", "broken-descriptor", "no magic, other version, wrong CRC: refused without effect", broken },
+	{ "R-30", "ended-lease", "descriptors of a lease that has ended are refused", stale_epoch },
+	{ "R-63", "zeroed", "outputs end with the lease", zeroed },
+	{ "R-63", "input-gone", "inputs end with the lease", input_gone },
+	{ "section 2", "statistics", "counters only grow, and count", statistics },
 	{ 0 },
 };

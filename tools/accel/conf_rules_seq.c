@@ -283,15 +283,15 @@ static int time_limit(struct conf *c)
 }
 
 const struct conf_rule conf_rules_seq[] = {
-	{ "", "holder", "wrong nonce, lease or epoch: refused without effect", wrong_holder },
-	{ "", "duplicate", "the same seq again is not run again", duplicate },
-	{ "", "old-seq", "an old seq is ignored", old_seq },
-	{ "", "gap", "a gap is SEQ_GAP and uses nothing up", gap },
-	{ "", "alias", "a descriptor in another alias than its seq's is refused", wrong_alias },
-	{ "", "check-only", "without START a descriptor is only checked", check_only },
-	{ "", "late-data", "data for an old job do no harm", late_data },
-	{ "", "abort", "ABORT ends a job, and may be repeated", abort_job },
-	{ "", "abort-done", "ABORT of a job that has ended changes nothing", abort_done },
-	{ "", "time-limit", "a job beyond its time limit ends with TIMEOUT", time_limit },
+	{ "R-31", "holder", "wrong nonce, lease or epoch: refused without effect", wrong_holder },
+	{ "R-39", "duplicate", "the same seq again is not run again", duplicate },
+	{ "R-39", "old-seq", "an old seq is ignored", old_seq },
+	{ "R-39 R-40", "gap", "a gap is SEQ_GAP and uses nothing up", gap },
+	{ "R-31", "alias", "a descriptor in another alias than its seq's is refused", wrong_alias },
+	{ "R-41", "check-only", "without START a descriptor is only checked", check_only },
+	{ "R-36", "late-data", "data for an old job do no harm", late_data },
+	{ "R-44", "abort", "ABORT ends a job, and may be repeated", abort_job },
+	{ "R-44", "abort-done", "ABORT of a job that has ended changes nothing", abort_done },
+	{ "R-45", "time-limit", "a job beyond its time limit ends with TIMEOUT", time_limit },
 	{ 0 },
 };

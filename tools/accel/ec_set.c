@@ -210,7 +210,7 @@ static void check_extent(struct ec_set *set, struct ec_shard *shard, const struc
 	if (shard->why)
 		return;
 	ec_head_encode(&f->head, expected);
-	if (!read_page(f->fd, want - EC_HEAD_NBYTES, page) || memcmp(page, expected, sizeof(page))) {
+	if (!read_page(shard->fd, want - EC_HEAD_NBYTES, page) || memcmp(page, expected, sizeof(page))) {
 		shard->head_bad = true;
 		shard->why = "the copy of its header is damaged";
 	}

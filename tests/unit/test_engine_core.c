@@ -51,8 +51,15 @@ static int is_early(const void *p)
 		looking = 0;                                                                                 \
 	}
 
-/* Seen by the libraries too, whatever the build makes of visibility. */
+/*
+ * Seen by the libraries too, whatever the build makes of visibility. AddressSanitizer wants to be the first to
+ * be asked for memory, so there only the engine's own allocations fail.
+ */
+#ifdef __SANITIZE_ADDRESS__
+#pragma GCC visibility push(hidden)
+#else
 #pragma GCC visibility push(default)
+#endif
 
 typedef void *(*malloc_fn)(size_t);
 typedef void *(*two_fn)(size_t, size_t);

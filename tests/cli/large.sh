@@ -32,18 +32,23 @@ truncate -s "$size" zeros
 printf 'end' >>zeros
 size=$((size + 3))
 rss "compress -1 of $size bytes" "$ACCEL" compress -1 -k zeros
-is "gzip -l agrees on the size" "$size" "$("$ACCEL" decompress -l zeros.gz | awk 'NR == 2 {print $2}')"
-is "the end is there" end "$(gzip -dc zeros.gz | tail -c 3)"
-rss "decompress to a file" "$ACCEL" decompress -o back zeros.gz
-ok "it is the same" cmp zeros back
-rm -f back
+rss "decompress gives them back" sh -c '"$1" decompress -c zeros.gz | cmp - zeros' sh "$ACCEL"
+is "-l knows how many they are" "$size" "$("$ACCEL" decompress -l zeros.gz | awk 'NR == 2 {print $2}')"
+is "the length field wraps as it should" "$((size % 4294967296))" \
+	"$(tail -c 4 zeros.gz | python3 -c 'import sys; print(int.from_bytes(sys.stdin.buffer.read(), "little"))')"
+if have igzip; then
+	is "igzip finds the end" end "$(igzip -dc zeros.gz | tail -c 3)"
+else
+	skip "igzip finds the end" "igzip is not installed"
+fi
+rss "checksum" "$ACCEL" checksum zeros
+truncate -s 1G zeros
 rss "digest" "$ACCEL" digest zeros
 is "sha256sum agrees" "$(sha256sum <zeros)" "$("$ACCEL" digest <zeros)"
-rss "checksum" "$ACCEL" checksum -a crc32 zeros
 rm -f zeros zeros.gz
 
 # Memory where the data does not shrink to nothing, with several jobs in flight.
-head -c 200000000 /dev/urandom >noise
+head -c 100000000 /dev/urandom >noise
 rss "compress -6 of noise" "$ACCEL" compress -6 -k noise
 rss "decompress of noise" "$ACCEL" decompress -o back noise.gz
 same "it is the same" noise back

@@ -10,6 +10,9 @@
 #ifndef UINT64_MAX
 #define UINT64_MAX U64_MAX
 #endif
+#ifndef INT64_MAX
+#define INT64_MAX S64_MAX
+#endif
 #else
 #include <stddef.h>
 #include <stdint.h>
@@ -58,7 +61,7 @@ static inline void le64_put(void *p, uint64_t v)
 }
 
 /* Whether n bytes are all zero. */
-static inline int mem_is_zero(const void *p, size_t n)
+static inline int base_is_zero(const void *p, size_t n)
 {
 	const uint8_t *b = p;
 	uint64_t any = 0;
@@ -69,6 +72,14 @@ static inline int mem_is_zero(const void *p, size_t n)
 		any |= *b;
 	return any == 0;
 }
+
+#ifndef __KERNEL__
+/* Kernels have a function of this name, some of them. */
+static inline int mem_is_zero(const void *p, size_t n)
+{
+	return base_is_zero(p, n);
+}
+#endif
 
 #define BASE_MIN(a, b) ((a) < (b) ? (a) : (b))
 #define BASE_MAX(a, b) ((a) > (b) ? (a) : (b))

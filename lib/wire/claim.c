@@ -14,9 +14,9 @@ static enum wire_err check_claim(const struct wire_claim *c)
 	if (c->flags & ~CLAIM_FLAGS)
 		return WIRE_RESERVED;
 	/* A record that nobody holds shows a claim_id of zeros, and keeps a nonce of zeros. */
-	if (mem_is_zero(c->claim_id, sizeof(c->claim_id)))
+	if (base_is_zero(c->claim_id, sizeof(c->claim_id)))
 		return WIRE_RANGE;
-	if (mem_is_zero(c->nonce, sizeof(c->nonce)) != break_it)
+	if (base_is_zero(c->nonce, sizeof(c->nonce)) != break_it)
 		return WIRE_RANGE;
 	if (c->op != NVME_ACCEL_LEASE_CLAIM || c->flags & NVME_ACCEL_LEASE_EXCLUSIVE)
 		return WIRE_OK;
@@ -57,7 +57,7 @@ enum wire_err wire_claim_decode(struct wire_claim *claim, const void *buf, size_
 		return WIRE_MAGIC;
 	if (GET32(buf, nvme_accel_claim, crc) != base_crc32c(0, buf, CLAIM_CRC_SPAN))
 		return WIRE_CRC;
-	if (!IS_ZERO(buf, nvme_accel_claim, rsvd96) || !mem_is_zero((const uint8_t *)buf + size, len - size))
+	if (!IS_ZERO(buf, nvme_accel_claim, rsvd96) || !base_is_zero((const uint8_t *)buf + size, len - size))
 		return WIRE_RESERVED;
 	claim->op = GET16(buf, nvme_accel_claim, op);
 	claim->flags = GET16(buf, nvme_accel_claim, flags);

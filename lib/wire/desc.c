@@ -130,7 +130,7 @@ static enum wire_err stages_decode(struct wire_desc *d, const uint8_t *block)
 	if (err)
 		return err;
 	memset(&d->stage[i], 0, (NVME_ACCEL_MAX_STAGES - i) * sizeof(d->stage[0]));
-	return mem_is_zero(p, (NVME_ACCEL_MAX_STAGES - i) * size) ? WIRE_OK : WIRE_RESERVED;
+	return base_is_zero(p, (NVME_ACCEL_MAX_STAGES - i) * size) ? WIRE_OK : WIRE_RESERVED;
 }
 
 static enum wire_err check_envelope(const uint8_t *block, size_t block_nbytes)

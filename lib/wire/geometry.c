@@ -77,7 +77,7 @@ enum wire_err wire_check_geometry(const struct wire_id *id)
 	return WIRE_OK;
 }
 
-static uint64_t round_up(uint64_t v, uint64_t to)
+static uint64_t up_to(uint64_t v, uint64_t to)
 {
 	return (v + to - 1) & ~(to - 1);
 }
@@ -90,8 +90,8 @@ enum wire_err wire_layout(struct wire_id *id)
 		return err;
 	id->info_off = NVME_ACCEL_QUIET;
 	id->stats_off = id->info_off + NVME_ACCEL_INFO_PAGES * NVME_ACCEL_PAGE;
-	id->lease_off = round_up(id->stats_off + wire_stats_nbytes(id->nlease), NVME_ACCEL_LEASE_STRIDE);
-	id->slot_off = round_up(id->lease_off + (uint64_t)id->nlease * NVME_ACCEL_LEASE_STRIDE,
+	id->lease_off = up_to(id->stats_off + wire_stats_nbytes(id->nlease), NVME_ACCEL_LEASE_STRIDE);
+	id->slot_off = up_to(id->lease_off + (uint64_t)id->nlease * NVME_ACCEL_LEASE_STRIDE,
 				(uint64_t)2 << id->winsh);
 	id->nsze = (id->slot_off + slots_nbytes(id) + NVME_ACCEL_QUIET) >> id->lbadsx;
 	return WIRE_OK;

@@ -86,7 +86,7 @@ static enum wire_err ranges_decode(struct wire_lease *lease, const uint8_t *page
 		lease->range[i].first = GET32(r, nvme_accel_range, first);
 		lease->range[i].count = GET32(r, nvme_accel_range, count);
 	}
-	return mem_is_zero(r, (NVME_ACCEL_NRANGE - i) * size) ? WIRE_OK : WIRE_RESERVED;
+	return base_is_zero(r, (NVME_ACCEL_NRANGE - i) * size) ? WIRE_OK : WIRE_RESERVED;
 }
 
 static enum wire_err check_envelope(const uint8_t *page)
@@ -99,7 +99,7 @@ static enum wire_err check_envelope(const uint8_t *page)
 		return WIRE_VERSION;
 	if (GET32(page, nvme_accel_lease, crc) != base_crc32c(0, page, LEASE_CRC_SPAN))
 		return WIRE_CRC;
-	if (!IS_ZERO(page, nvme_accel_lease, rsvd172) || !mem_is_zero(page + size, NVME_ACCEL_PAGE - size))
+	if (!IS_ZERO(page, nvme_accel_lease, rsvd172) || !base_is_zero(page + size, NVME_ACCEL_PAGE - size))
 		return WIRE_RESERVED;
 	return WIRE_OK;
 }

@@ -13,7 +13,7 @@ int wire_text_get(char *text, const uint8_t *field, size_t size)
 
 	while (n < size && printable((char)field[n]))
 		n++;
-	if (!mem_is_zero(field + n, size - n))
+	if (!base_is_zero(field + n, size - n))
 		return 0;
 	memcpy(text, field, n);
 	memset(text + n, 0, size + 1 - n);

@@ -23,7 +23,7 @@
 #define FIELD_SIZE(t, m)	sizeof(((struct t *)0)->m)
 #define GETB(dst, p, t, m)	__builtin_memcpy((dst), FIELD(p, t, m), FIELD_SIZE(t, m))
 #define PUTB(p, t, m, src)	__builtin_memcpy(FIELDW(p, t, m), (src), FIELD_SIZE(t, m))
-#define IS_ZERO(p, t, m)	mem_is_zero(FIELD(p, t, m), FIELD_SIZE(t, m))
+#define IS_ZERO(p, t, m)	base_is_zero(FIELD(p, t, m), FIELD_SIZE(t, m))
 
 #define WIRE_VERSION_1 1	/* of descriptor, status and lease pages */
 

@@ -10,7 +10,9 @@
 #define _UAPI_LINUX_NVME_ACCEL_H
 
 #include <linux/types.h>
-#ifndef __KERNEL__
+#ifdef __KERNEL__
+#include <linux/stddef.h>
+#else
 #include <stddef.h>
 #endif
 

@@ -92,7 +92,7 @@ enum wire_err wire_layout(struct wire_id *id)
 	id->stats_off = id->info_off + NVME_ACCEL_INFO_PAGES * NVME_ACCEL_PAGE;
 	id->lease_off = up_to(id->stats_off + wire_stats_nbytes(id->nlease), NVME_ACCEL_LEASE_STRIDE);
 	id->slot_off = up_to(id->lease_off + (uint64_t)id->nlease * NVME_ACCEL_LEASE_STRIDE,
-				(uint64_t)2 << id->winsh);
+			     (uint64_t)2 << id->winsh);
 	id->nsze = (id->slot_off + slots_nbytes(id) + NVME_ACCEL_QUIET) >> id->lbadsx;
 	return WIRE_OK;
 }

@@ -121,7 +121,11 @@ int dec_member_ended(struct accel_stream *s, struct piece *p)
 	if (err)
 		return err;
 	d->force = true;
-	d->why = status == ACCEL_ST_OUTPUT_SHORT ? ACCEL_ST_OUTPUT_SHORT : ACCEL_ST_BAD_INPUT_DATA;
+	/* What was cut to a job's size may be damaged or may just be larger than that. */
+	if (status == ACCEL_ST_OUTPUT_SHORT || (one && (!s->finished || p->in_pos + p->in_len < s->in.tail)))
+		d->why = ACCEL_ST_UNSUPPORTED_OP;
+	else
+		d->why = ACCEL_ST_BAD_INPUT_DATA;
 	d->state = DEC_MEMBER;
 	return 1;
 }

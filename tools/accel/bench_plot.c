@@ -11,14 +11,15 @@
 
 extern char **environ;
 
+/* gnuplot's name for the format that the file name asks for, or NULL. */
 static const char *terminal(const char *path)
 {
 	const char *dot = strrchr(path, '.');
 
 	if (dot && !strcmp(dot, ".svg"))
-		return "svg size 1200,560 dynamic background '#ffffff' font 'sans-serif,13'";
+		return "svg dynamic font 'sans-serif,13'";
 	if (dot && !strcmp(dot, ".png"))
-		return "pngcairo size 1200,560 background '#ffffff' font 'sans-serif,11'";
+		return "pngcairo font 'sans-serif,11'";
 	return NULL;
 }
 
@@ -121,24 +122,32 @@ static void put_data(FILE *f, const struct bench_point *points, size_t n)
 	}
 }
 
+/* "compress 128k async, 2 threads" */
+static void put_title(FILE *f, const struct bench_point *p)
+{
+	bool kib = p->size % 1024 == 0;
+
+	fprintf(f, " title '%s %zu%s %s", p->op, kib ? p->size / 1024 : p->size, kib ? "k" : "",
+		p->mode == BENCH_ASYNC ? "async" : "sync");
+	if (p->threads > 1)
+		fprintf(f, ", %u threads", p->threads);
+	fputc('\'', f);
+}
+
 static void put_lines(FILE *f, const struct bench_point *points, size_t n, int column)
 {
 	static const char *const colours[] = { "#0072b2", "#d55e00", "#009e73", "#cc79a7",
 					       "#e69f00", "#56b4e9", "#444444", "#8a5a00" };
 	const char *start = "plot";
-	char size[32];
 
 	for (size_t i = 0; i < n; i++) {
 		bool async = points[i].mode == BENCH_ASYNC;
 
 		if (!begins(points, i))
 			continue;
-		fprintf(f, "%s $s%zu using 1:%d with linespoints lw 2 dt %d pt %d ps 0.8 lc rgb '%s' title '%s %s, %s",
-			start, i, column, async ? 1 : 2, async ? 7 : 6, colours[colour(points, i) % 8],
-			points[i].op, out_size(size, sizeof(size), points[i].size), async ? "async" : "sync");
-		if (points[i].threads > 1)
-			fprintf(f, ", %u threads", points[i].threads);
-		fprintf(f, "'");
+		fprintf(f, "%s $s%zu using 1:%d with linespoints lw 2 dt %d pt %d ps 0.8 lc rgb '%s'", start, i, column,
+			async ? 1 : 2, async ? 7 : 6, colours[colour(points, i) % 8]);
+		put_title(f, &points[i]);
 		start = ", \\\n    ";
 	}
 	fprintf(f, "\n");
@@ -158,32 +167,48 @@ static bool far_apart(const struct bench_point *points, size_t n)
 	return hi > 12 * lo;
 }
 
-static void put_script(FILE *f, struct tool *t, const char *term, const struct bench_point *points, size_t n)
+static void put_axes(FILE *f, const struct bench_point *points, size_t n)
 {
 	unsigned int lo = BENCH_DEPTH_MAX, hi = 1;
+	const char *start = " (";
 
 	for (size_t i = 0; i < n; i++) {
 		lo = points[i].depth < lo ? points[i].depth : lo;
 		hi = points[i].depth > hi ? points[i].depth : hi;
 	}
-	fprintf(f, "set encoding utf8\nset terminal %s\n", term);
+	fprintf(f, "set logscale x 2\nset xrange [%g:%g]\nset xlabel 'jobs in flight a thread'\n", lo / 1.15,
+		hi * 1.15);
+	/* A tick for each power of two within the range; none is left if there is one odd depth only. */
+	for (unsigned int d = 1; d <= hi; d *= 2) {
+		if (d < lo)
+			continue;
+		fprintf(f, "%s%u", start[0] == ' ' ? "set xtics (" : start, d);
+		start = ",";
+	}
+	fprintf(f, "%s\n", start[0] == ',' ? ")" : "");
+	fprintf(f, "set grid lc rgb '#dddddd'\nset border 3\nset tics nomirror\n");
+}
+
+/* Two panels and one legend beside them. */
+static void put_script(FILE *f, struct tool *t, const char *term, const struct bench_point *points, size_t n)
+{
+	unsigned int height = 480, nseries = 0;
+
+	for (size_t i = 0; i < n; i++)
+		nseries += begins(points, i);
+	if (22 * nseries + 80 > height)
+		height = 22 * nseries + 80;
+	fprintf(f, "set encoding utf8\nset terminal %s size 1300,%u background '#ffffff'\n", term, height);
 	put_data(f, points, n);
-	fprintf(f, "set multiplot layout 1,2 title 'accel bench, %s' noenhanced\n",
-		accel_dev_info(t->dev)->software ? "software accelerator" : "hardware accelerator");
-	fprintf(f, "set logscale x 2\nset xrange [%g:%g]\nset xtics", lo / 1.15, hi * 1.15);
-	for (unsigned int d = 1, first = 1; d <= hi; d *= 2)
-		if (d >= lo) {
-			fprintf(f, "%s%u", first ? " (" : ",", d);
-			first = 0;
-		}
-	fprintf(f, "%s\nset xlabel 'jobs in flight a thread'\n", hi > 0 ? ")" : "");
-	fprintf(f, "set grid lc rgb '#dddddd'\nset border 3\nset tics nomirror\nset key noenhanced\n");
-	fprintf(f, "set key below maxcols 2 samplen 3 spacing 1.1\n");
-	fprintf(f, "set title 'Throughput (input or plain bytes)'\nset ylabel 'MB/s'\n");
-	fprintf(f, far_apart(points, n) ? "set logscale y 10\nset yrange [*:*]\n" : "set yrange [0:*]\n");
+	fprintf(f, "set multiplot layout 1,2 margins 0.065,0.785,0.12,0.85 spacing 0.08,0 title 'accel bench, %s' "
+		"noenhanced\n", accel_dev_info(t->dev)->software ? "software accelerator" : "hardware accelerator");
+	put_axes(f, points, n);
+	fprintf(f, "set key noenhanced at screen 0.79,0.5 left center vertical maxcols 1 reverse Left samplen 3\n");
+	fprintf(f, "set title 'Throughput (input or plain bytes)'\nset ylabel 'MB/s'\n%s\n",
+		far_apart(points, n) ? "set logscale y 10\nset yrange [*:*]" : "set yrange [0:*]");
 	put_lines(f, points, n, 2);
-	fprintf(f, "unset logscale y\nset yrange [0:*]\nset title 'Processor use'\n");
-	fprintf(f, "set ylabel 'percent of one processor'\n");
+	fprintf(f, "unset logscale y\nset yrange [0:*]\nset title 'Processor use'\nunset key\n"
+		"set ylabel 'percent of one processor'\n");
 	put_lines(f, points, n, 3);
 	fprintf(f, "unset multiplot\n");
 }

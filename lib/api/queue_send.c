@@ -182,9 +182,10 @@ static int build(struct accel_queue *q, struct req *r, struct plan_work *work)
 	return ret;
 }
 
-static void forget(struct accel_queue *q, const struct req *r)
+/* The request may have its result by now, and no plan any more. */
+static void forget(struct accel_queue *q, bool secret)
 {
-	if (r->plan->secret)
+	if (secret)
 		api_wipe(q->parambuf, q->block - NVME_ACCEL_PARAM_OFF);
 }
 
@@ -207,6 +208,7 @@ static void send_built(struct accel_queue *q, struct req *r, const struct plan_w
 
 void req_send(struct accel_queue *q, struct req *r, uint64_t now)
 {
+	bool secret = r->plan->secret;
 	struct plan_work work;
 
 	/* It was built once before, with the same parameters; the caller must not have changed them. */
@@ -215,7 +217,7 @@ void req_send(struct accel_queue *q, struct req *r, uint64_t now)
 		return;
 	}
 	send_built(q, r, &work, now);
-	forget(q, r);
+	forget(q, secret);
 }
 
 void req_read(struct accel_queue *q, struct req *r, bool wait, uint64_t now)
@@ -320,7 +322,7 @@ int req_start(struct accel_queue *q, struct req *r, const struct accel_job *job,
 	copy_job(q, r, job, now);
 	ret = build(q, r, &work);
 	if (ret == -EINVAL) {
-		forget(q, r);
+		forget(q, job->plan->secret);
 		accel_plan_unref(r->plan);
 		return ret;
 	}
@@ -328,7 +330,7 @@ int req_start(struct accel_queue *q, struct req *r, const struct accel_job *job,
 	q->submitted++;
 	if (cpu_at_once(r)) {
 		req_cpu(q, r, ACCEL_EXEC_SOFTWARE);
-		forget(q, r);
+		forget(q, job->plan->secret);
 		return 0;
 	}
 	set_out(q, r);
@@ -343,7 +345,7 @@ int req_start(struct accel_queue *q, struct req *r, const struct accel_job *job,
 	} else {
 		send_built(q, r, &work, now);
 	}
-	forget(q, r);
+	forget(q, job->plan->secret);
 	return 0;
 }
 

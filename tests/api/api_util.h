@@ -106,12 +106,12 @@ static inline struct accel_plan *copy_plan(struct accel_ctx *ctx, struct accel_d
 	return plan;
 }
 
-/* A job that an engine works on for a while: the best compression of n bytes of text-like input. */
+/* A job that an engine works on for a while: compression of text-like input, a third of a second for 4 MiB. */
 static inline struct accel_plan *slow_plan(struct accel_ctx *ctx, struct accel_dev *dev, enum accel_policy policy)
 {
 	struct accel_plan *plan = plan_of(ctx);
 
-	assert_int_equal(accel_plan_compress(plan, ACCEL_ZSTD, 9, 0, 0), 0);
+	assert_int_equal(accel_plan_compress(plan, ACCEL_DEFLATE, 6, 0, 0), 0);
 	assert_int_equal(accel_plan_policy(plan, policy, 0, 0), 0);
 	assert_int_equal(accel_plan_seal(plan, dev), 0);
 	return plan;

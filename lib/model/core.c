@@ -84,6 +84,7 @@ static void set_geometry(struct model *m, const struct model_cfg *cfg)
 	m->slot_mem = m->nalias * m->in_area + m->out_area;
 	m->slot_stride = (size_t)slot_stride(&m->id);
 	m->slots_free = m->id.nslot;
+	m->bad_flags = desc_unsupported(m);
 }
 
 static void slot_init(struct model *m, uint32_t i)

@@ -46,6 +46,8 @@ void job_forget_params(struct slot *s)
 {
 	unsigned int i;
 
+	if (!s->param_len)
+		return;
 	model_wipe(s->param, s->param_len);
 	s->param_len = 0;
 	for (i = 0; i < JOB_MAX_STAGES; i++) {

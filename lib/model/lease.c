@@ -39,7 +39,7 @@ void lease_end(struct model *m, struct lease *l, uint32_t code)
 	l->state = NVME_ACCEL_LEASE_DRAINING;
 	l->epoch++;
 	memcpy(l->ended_claim_id, l->claim_id, sizeof(l->claim_id));
-	model_wipe(l->nonce, sizeof(l->nonce));
+	nonce_wipe(l->nonce);
 	for (r = 0; r < l->nrange; r++)
 		for (i = 0; i < l->range[r].count; i++)
 			slot_end(m, l, slot_at(m, l->range[r].first + i), code);
@@ -80,12 +80,8 @@ void lease_expire(struct model *m, uint64_t now)
 
 static int holder(const struct lease *l, const struct wire_claim *c)
 {
-	uint8_t diff = 0;
-	size_t i;
-
-	for (i = 0; i < sizeof(l->nonce); i++)
-		diff |= l->nonce[i] ^ c->nonce[i];
-	return l->state == NVME_ACCEL_LEASE_HELD && !diff && !memcmp(l->claim_id, c->claim_id, 8);
+	return l->state == NVME_ACCEL_LEASE_HELD && nonce_equal(l->nonce, c->nonce) &&
+	       !memcmp(l->claim_id, c->claim_id, sizeof(l->claim_id));
 }
 
 /* A duration that was asked for; 0 if it cannot be had. */

@@ -133,8 +133,11 @@ int model_cancel(struct model *m, struct model_cmd *cmd);
 /* A host is gone for good (its association ended): its held commands end. Leases live on. */
 void model_host_gone(struct model *m, uint64_t host);
 
-/* Does what is due by the clock (lease expiry, HOLDMAX, time limits); returns when to call next, in ns of
- * now_ns(), UINT64_MAX for never. */
+/*
+ * Does what is due by the clock (lease expiry, HOLDMAX, time limits); returns when to call next, in ns of
+ * now_ns(), UINT64_MAX for never. Any other call may bring that forward: ask again before a long sleep. A call
+ * before anything is due costs no more than reading the clock.
+ */
 uint64_t model_tick(struct model *m);
 
 /* A subsystem reset: leases end, jobs stop, BOOTID changes. */

@@ -121,6 +121,7 @@ struct model {
 	size_t slot_stride;
 	uint8_t *slots;
 	struct lease *leases;
+	uint16_t bad_flags;		/* of a descriptor: what needs a feature that the device has not */
 	uint8_t dying;
 	uint32_t slots_free;
 	uint32_t nheld, nengine;
@@ -187,6 +188,19 @@ static inline int host_ok(const struct model *m, const struct lease *l, uint64_t
 /* memset(p, 0, n) that stays: p's memory may not be read any more. */
 void model_wipe(void *p, size_t n);
 
+static inline void nonce_wipe(uint8_t nonce[16])
+{
+	le64_put(nonce, 0);
+	le64_put(nonce + 8, 0);
+	__asm__ volatile("" : : "r"(nonce) : "memory");
+}
+
+/* In a time that does not tell where they differ. */
+static inline int nonce_equal(const uint8_t a[16], const uint8_t b[16])
+{
+	return ((le64_get(a) ^ le64_get(b)) | (le64_get(a + 8) ^ le64_get(b + 8))) == 0;
+}
+
 /* lease.c */
 int lease_read(struct model *m, struct model_cmd *cmd, uint64_t off);
 int lease_write(struct model *m, struct model_cmd *cmd, uint64_t off);
@@ -200,6 +214,7 @@ uint32_t grant_slots(struct model *m, struct lease *l, uint32_t index, uint32_t 
 void slot_close(struct model *m, struct slot *s);
 
 /* slot.c */
+uint16_t desc_unsupported(const struct model *m);
 int slot_write(struct model *m, struct model_cmd *cmd, const struct wire_addr *a);
 
 /* data.c */

@@ -4,17 +4,6 @@
 
 #define RAW(m, member) ((m)->desc_buf + offsetof(struct nvme_accel_desc, member))
 
-/* Equal or not, in a time that does not tell where they differ. */
-static int secret_equal(const uint8_t *a, const uint8_t *b, size_t n)
-{
-	uint8_t diff = 0;
-	size_t i;
-
-	for (i = 0; i < n; i++)
-		diff |= a[i] ^ b[i];
-	return diff == 0;
-}
-
 /* The lease that the descriptor proves to hold and that has this slot. */
 static struct lease *owner(struct model *m, const struct slot *s, uint64_t now)
 {
@@ -25,7 +14,7 @@ static struct lease *owner(struct model *m, const struct slot *s, uint64_t now)
 		return NULL;
 	l = &m->leases[index];
 	if (l->state != NVME_ACCEL_LEASE_HELD || l->epoch != le32_get(RAW(m, epoch)) ||
-	    !secret_equal(l->nonce, RAW(m, nonce), sizeof(l->nonce)))
+	    !nonce_equal(l->nonce, RAW(m, nonce)))
 		return NULL;
 	if (now >= l->expires_ns) {
 		lease_expire(m, now);
@@ -36,7 +25,7 @@ static struct lease *owner(struct model *m, const struct slot *s, uint64_t now)
 
 /* What each flag of a descriptor needs. */
 static const struct {
-	uint32_t flags;
+	uint16_t flags;
 	uint64_t feat;
 } needs[] = {
 	{ NVME_ACCEL_JOB_EXPLICIT, NVME_ACCEL_FEAT_EXPLICIT },
@@ -49,6 +38,18 @@ static const struct {
 	{ NVME_ACCEL_JOB_NSREF, NVME_ACCEL_FEAT_NSREF },
 };
 
+/* The flags that a descriptor may not have here. */
+uint16_t desc_unsupported(const struct model *m)
+{
+	uint16_t flags = 0;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(needs) / sizeof(needs[0]); i++)
+		if (!feature(m, needs[i].feat))
+			flags |= needs[i].flags;
+	return flags;
+}
+
 /* Whether the device can do what the descriptor asks for: a code, and the stage at fault. */
 static uint32_t desc_check(const struct model *m, unsigned int *stage)
 {
@@ -56,9 +57,8 @@ static uint32_t desc_check(const struct model *m, unsigned int *stage)
 	unsigned int i;
 
 	*stage = 0;
-	for (i = 0; i < sizeof(needs) / sizeof(needs[0]); i++)
-		if (d->flags & needs[i].flags && !feature(m, needs[i].feat))
-			return NVME_ACCEL_UNSUPPORTED_OP;
+	if (d->flags & m->bad_flags)
+		return NVME_ACCEL_UNSUPPORTED_OP;
 	if (d->in_len > m->id.maxin || d->out_max > m->id.maxout)
 		return NVME_ACCEL_BAD_DESC;
 	for (i = 0; i < d->nstage; i++) {
@@ -272,10 +272,10 @@ static int desc_write(struct model *m, struct slot *s, struct model_cmd *cmd, ui
 	iov_read(&pos, m->desc_buf, m->block);
 	err = wire_desc_decode(&m->desc, m->desc_buf, m->block);
 	sc = desc_judge(m, s, cmd, alias, err);
-	model_wipe(RAW(m, nonce), sizeof(m->desc.nonce));
-	model_wipe(m->desc.nonce, sizeof(m->desc.nonce));
-	model_wipe(m->desc_buf + NVME_ACCEL_PARAM_OFF,
-		   err ? m->block - NVME_ACCEL_PARAM_OFF : m->desc.param_len);
+	nonce_wipe(RAW(m, nonce));
+	nonce_wipe(m->desc.nonce);
+	if (err || m->desc.param_len)
+		model_wipe(m->desc_buf + NVME_ACCEL_PARAM_OFF, m->block - NVME_ACCEL_PARAM_OFF);
 	return sc;
 }
 

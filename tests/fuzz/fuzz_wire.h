@@ -8,6 +8,7 @@
 #define TESTS_FUZZ_WIRE_H
 
 #include <stdlib.h>
+#define WIRE_SAMPLES_FAST
 #include "../unit/wire_samples.h"
 
 #define CHECK(cond) ((cond) ? (void)0 : __builtin_trap())

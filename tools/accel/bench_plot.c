@@ -198,12 +198,12 @@ static void put_script(FILE *f, struct tool *t, const char *term, const struct b
 		nseries += begins(points, i);
 	if (22 * nseries + 80 > height)
 		height = 22 * nseries + 80;
-	fprintf(f, "set encoding utf8\nset terminal %s size 1300,%u background '#ffffff'\n", term, height);
+	fprintf(f, "set encoding utf8\nset terminal %s size 1400,%u background '#ffffff'\n", term, height);
 	put_data(f, points, n);
-	fprintf(f, "set multiplot layout 1,2 margins 0.065,0.785,0.12,0.85 spacing 0.08,0 title 'accel bench, %s' "
+	fprintf(f, "set multiplot layout 1,2 margins 0.06,0.73,0.12,0.85 spacing 0.08,0 title 'accel bench, %s' "
 		"noenhanced\n", accel_dev_info(t->dev)->software ? "software accelerator" : "hardware accelerator");
 	put_axes(f, points, n);
-	fprintf(f, "set key noenhanced at screen 0.79,0.5 left center vertical maxcols 1 reverse Left samplen 3\n");
+	fprintf(f, "set key noenhanced at screen 0.735,0.5 left center vertical maxcols 1 reverse Left samplen 3\n");
 	fprintf(f, "set title 'Throughput (input or plain bytes)'\nset ylabel 'MB/s'\n%s\n",
 		far_apart(points, n) ? "set logscale y 10\nset yrange [*:*]" : "set yrange [0:*]");
 	put_lines(f, points, n, 2);

@@ -140,6 +140,7 @@ refuses "a dangling link is in the way too" 1 'exists already' "$ACCEL" compress
 n=$(stat -c %s l.gz)
 is "-l: sizes" "$n 300000" "$("$ACCEL" compress -l l.gz | awk 'NR == 2 {print $1, $2}')"
 cat l.gz l.gz >l2.gz
+is "-l: name" l "$("$ACCEL" compress -l l.gz | awk 'NR == 2 {print $4}')"
 is "-l of two members is exact" "$((2 * n)) 600000" "$("$ACCEL" decompress -l l2.gz | awk 'NR == 2 {print $1, $2}')"
 is "-l: totals" "$((3 * n)) 900000 (totals)" "$("$ACCEL" compress -l l.gz l2.gz | awk 'NR == 4 {print $1, $2, $4}')"
 is "-l: JSON says the same" "$((2 * n)) 600000 2" "$("$ACCEL" compress -l --output-format=json l2.gz | python3 -c '

@@ -6,24 +6,26 @@
 
 enum { OPT_SYNC = OPT_LONG, OPT_VERIFY, OPT_BGZF, OPT_LIMIT, OPT_FORMAT };
 
-#define SHARED_OPTS                                                                                            \
-	{ 'c', "stdout", NULL, "write to standard output, keep the files", "-c, --stdout, --to-stdout" },      \
-	{ 'c', "to-stdout", NULL, NULL, NULL },                                                                \
-	{ 'f', "force", NULL, "replace existing output, follow symbolic links, use a terminal", NULL },        \
-	{ 'F', "format", "FORMAT", "gzip, zlib, deflate, lz4 or zstd", NULL },                                 \
-	{ 'k', "keep", NULL, "keep the input files", NULL },                                                   \
-	{ 'l', "list", NULL, "list sizes and ratio of compressed files; decodes them, so it is exact", NULL }, \
-	{ 'n', "no-name", NULL, "neither store nor restore name and time", NULL },                             \
-	{ 'N', "name", NULL, "store (default) or restore name and time", NULL },                               \
-	{ 'o', "output", "FILE", "write to FILE, keep the input", NULL },                                      \
-	{ OPT_FORMAT, "output-format", "FORMAT", "of -l: text (default) or json", NULL },                      \
-	{ 'q', "quiet", NULL, "no warnings, no progress", NULL },                                              \
-	{ 'r', "recursive", NULL, "go into directories", NULL },                                               \
-	{ 'S', "suffix", "SUFFIX", "use this suffix for compressed files", NULL },                             \
-	{ OPT_SYNC, "synchronous", NULL, "wait until the output is on the disk", NULL },                       \
-	{ 't', "test", NULL, "test the compressed files", NULL },                                              \
-	{ 'v', "verbose", NULL, "say ratio, speed and who did the work", NULL },                               \
-	{ OPT_LIMIT, "limit", "SIZE", "decompress no file to more than SIZE bytes", NULL }
+static const struct tool_opt shared_opts[] = {
+	{ 'c', "stdout", NULL, "write to standard output, keep the files", "-c, --stdout, --to-stdout" },
+	{ 'c', "to-stdout", NULL, NULL, NULL },
+	{ 'f', "force", NULL, "replace existing output, follow symbolic links, use a terminal", NULL },
+	{ 'F', "format", "FORMAT", "gzip, zlib, deflate, lz4 or zstd", NULL },
+	{ 'k', "keep", NULL, "keep the input files", NULL },
+	{ 'l', "list", NULL, "list sizes and ratio of compressed files; decodes them, so it is exact", NULL },
+	{ 'n', "no-name", NULL, "neither store nor restore name and time", NULL },
+	{ 'N', "name", NULL, "store (default) or restore name and time", NULL },
+	{ 'o', "output", "FILE", "write to FILE, keep the input", NULL },
+	{ OPT_FORMAT, "output-format", "FORMAT", "of -l: text (default) or json", NULL },
+	{ 'q', "quiet", NULL, "no warnings, no progress", NULL },
+	{ 'r', "recursive", NULL, "go into directories", NULL },
+	{ 'S', "suffix", "SUFFIX", "use this suffix for compressed files", NULL },
+	{ OPT_SYNC, "synchronous", NULL, "wait until the output is on the disk", NULL },
+	{ 't', "test", NULL, "test the compressed files", NULL },
+	{ 'v', "verbose", NULL, "say ratio, speed and who did the work", NULL },
+	{ OPT_LIMIT, "limit", "SIZE", "decompress no file to more than SIZE bytes", NULL },
+	{ 0 },
+};
 
 static const struct tool_opt compress_opts[] = {
 	{ '0', NULL, NULL, "level: 0 stores, 1 is fastest, 9 smallest; default 6", "-0 ... -9" },
@@ -37,7 +39,6 @@ static const struct tool_opt compress_opts[] = {
 	{ '8', NULL, NULL, NULL, NULL },
 	{ '9', "best", NULL, "the same as -9", "    --best" },
 	{ 'd', "decompress", NULL, "decompress", NULL },
-	SHARED_OPTS,
 	{ OPT_VERIFY, "verify", NULL, "decompress and compare each piece before it is written", NULL },
 	{ OPT_BGZF, "bgzf", NULL, "write block gzip, as bgzip does", NULL },
 	{ 0 },
@@ -45,7 +46,6 @@ static const struct tool_opt compress_opts[] = {
 
 static const struct tool_opt decompress_opts[] = {
 	{ 'd', "decompress", NULL, "decompress (default)", NULL },
-	SHARED_OPTS,
 	{ 0 },
 };
 
@@ -187,8 +187,9 @@ const struct verb verb_compress = {
 	.summary = "Compress files, with the habits of gzip",
 	.usage = "[options] [FILE...]",
 	.opts = compress_opts,
-	.notes = "Without FILE, or with -, standard input goes to standard output. Each FILE is replaced with\n"
-		 "FILE.gz (.zz, .deflate, .lz4, .zst), which keeps its mode, owner and time.\n",
+	.more_opts = shared_opts,
+	.notes = "Without FILE, or with -, standard input goes to standard output. Each FILE is replaced\n"
+		 "with FILE.gz (.zz, .deflate, .lz4, .zst), which keeps its mode, owner and time.\n",
 	.flags = VERB_DEVICE | VERB_GZIP_D,
 	.run = run_compress,
 };
@@ -198,8 +199,10 @@ const struct verb verb_decompress = {
 	.summary = "Decompress files, with the habits of gunzip",
 	.usage = "[options] [FILE...]",
 	.opts = decompress_opts,
-	.notes = "The format is found out from the data (deflate: from the suffix or -F). Exit status 2 also\n"
-		 "means a warning, as of gzip: the output is whole, but something behind the data was ignored.\n",
+	.more_opts = shared_opts,
+	.notes = "The format is found out from the data (deflate: from the suffix or -F). Exit status 2\n"
+		 "also means a warning, as of gzip: the output is whole, but something behind the data\n"
+		 "was ignored.\n",
 	.flags = VERB_DEVICE | VERB_GZIP_D,
 	.run = run_decompress,
 };

@@ -26,25 +26,25 @@ static const struct sum_alg checksums[] = {
 	{ 0 },
 };
 
-#define SHARED_OPTS                                                                                           \
-	{ 'c', "check", NULL, "read lists of such lines from the FILEs and check what they name", NULL },     \
-	{ OPT_TAG, "tag", NULL, "print lines with the algorithm's name: SHA256 (FILE) = ...", NULL },         \
-	{ 'z', "zero", NULL, "end lines with NUL, escape nothing", NULL },                                    \
-	{ 'b', "binary", NULL, "accepted for sha256sum's sake; there is no other mode", NULL },               \
-	{ OPT_MISSING, "ignore-missing", NULL, "-c: pass over files that are not there", NULL },              \
-	{ OPT_QUIET, "quiet", NULL, "-c: no line for what is right", NULL },                                  \
-	{ OPT_STATUS, "status", NULL, "-c: print nothing, the exit status tells", NULL },                     \
-	{ OPT_STRICT, "strict", NULL, "-c: a malformed line is a failure", NULL }
+static const struct tool_opt shared_opts[] = {
+	{ 'c', "check", NULL, "read lists of such lines from the FILEs and check what they name", NULL },
+	{ OPT_TAG, "tag", NULL, "print lines with the algorithm's name: SHA256 (FILE) = ...", NULL },
+	{ 'z', "zero", NULL, "end lines with NUL, escape nothing", NULL },
+	{ 'b', "binary", NULL, "accepted for sha256sum's sake; there is no other mode", NULL },
+	{ OPT_MISSING, "ignore-missing", NULL, "-c: pass over files that are not there", NULL },
+	{ OPT_QUIET, "quiet", NULL, "-c: no line for what is right", NULL },
+	{ OPT_STATUS, "status", NULL, "-c: print nothing, the exit status tells", NULL },
+	{ OPT_STRICT, "strict", NULL, "-c: a malformed line is a failure", NULL },
+	{ 0 },
+};
 
 static const struct tool_opt digest_opts[] = {
 	{ 'a', "algorithm", "ALG", "sha256 (default), sha512, sha3-256 or blake2b", NULL },
-	SHARED_OPTS,
 	{ 0 },
 };
 
 static const struct tool_opt checksum_opts[] = {
 	{ 'a', "algorithm", "ALG", "crc32c (default), crc32, t10dif, crc64nvme or adler32", NULL },
-	SHARED_OPTS,
 	{ 0 },
 };
 
@@ -108,7 +108,7 @@ int sum_file(struct sums *s, const char *path, const struct sum_alg *alg, char h
 	return rc;
 }
 
-/* sha256sum's rule: a name with a backslash, newline or carriage return is escaped, the line begins with '\'. */
+/* sha256sum's rule: in a line that begins with '\', backslash, newline and carriage return are escaped. */
 static void print_name(const struct sums *s, const char *name)
 {
 	for (; *name; name++) {
@@ -185,8 +185,9 @@ static int set_option(struct sums *s, int c)
 		int c;
 		bool *flag;
 	} flags[] = {
-		{ 'c', &s->check }, { OPT_TAG, &s->tag }, { 'z', &s->zero }, { OPT_MISSING, &s->ignore_missing },
-		{ OPT_QUIET, &s->no_ok }, { OPT_STATUS, &s->status }, { OPT_STRICT, &s->strict },
+		{ 'c', &s->check }, { OPT_TAG, &s->tag }, { 'z', &s->zero },
+		{ OPT_MISSING, &s->ignore_missing }, { OPT_QUIET, &s->no_ok },
+		{ OPT_STATUS, &s->status }, { OPT_STRICT, &s->strict },
 	};
 
 	if (c == 'a')
@@ -254,6 +255,7 @@ const struct verb verb_digest = {
 	.summary = "Print or check digests of files, in the format of sha256sum",
 	.usage = "[options] [FILE...]",
 	.opts = digest_opts,
+	.more_opts = shared_opts,
 	.flags = VERB_DEVICE | VERB_JSON,
 	.run = run_digest,
 };
@@ -263,6 +265,7 @@ const struct verb verb_checksum = {
 	.summary = "Print or check checksums of files",
 	.usage = "[options] [FILE...]",
 	.opts = checksum_opts,
+	.more_opts = shared_opts,
 	.notes = "A checksum finds accidents, not forgery: see accel digest.\n",
 	.flags = VERB_DEVICE | VERB_JSON,
 	.run = run_checksum,

@@ -147,9 +147,10 @@ static int break_one(struct tool *t, const struct unlock *u, const struct accel_
 	int rc;
 
 	if (!u->force) {
-		tool_error(t, path, "lease %u (epoch %u, %u slots) belongs to '%s', ends by itself in %u ms "
-			   "without activity (-f breaks it; its jobs are lost)", i->index, i->epoch, i->nslot,
-			   i->label, i->remaining_ms);
+		tool_error(t, path,
+			   "lease %u (epoch %u, %u slots) belongs to '%s', ends by itself in %u ms without "
+			   "activity (-f breaks it; its jobs are lost)",
+			   i->index, i->epoch, i->nslot, i->label, i->remaining_ms);
 		return TOOL_BUSY;
 	}
 	rc = accel_lease_break(t->dev, i->index, i->epoch);
@@ -179,7 +180,8 @@ static int unlock(struct tool *t, const struct unlock *u)
 	}
 	free(infos);
 	if (!found && !u->all)
-		return tool_error(t, accel_dev_info(t->dev)->path, "has no such lease (see accel lease list)");
+		return tool_error(t, accel_dev_info(t->dev)->path,
+				  "has no such lease (see accel lease list)");
 	return rc ? rc : out_flush(t);
 }
 
@@ -228,9 +230,9 @@ static const struct verb verb_lease_unlock = {
 	.summary = "Break somebody's lease",
 	.usage = "[options] --index=N|--all [DEVICE]",
 	.opts = unlock_opts,
-	.notes = "A lock ends by itself with the command that it was taken for, and within its duration if its\n"
-		 "holder died. Only its holder can release a lease; unlock is for one that must not be waited\n"
-		 "for, and takes it away: its jobs end as lost, its memory is zeroed.\n",
+	.notes = "A lock ends by itself with the command that it was taken for, and within its duration\n"
+		 "if its holder died. Only its holder can release a lease; unlock is for one that must\n"
+		 "not be waited for, and takes it away: its jobs end as lost, its memory is zeroed.\n",
 	.flags = VERB_DEVICE,
 	.run = run_unlock,
 };

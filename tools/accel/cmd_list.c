@@ -14,7 +14,8 @@ enum { OPT_TRANSPORT = OPT_LONG, OPT_FREE };
 static const struct tool_opt opts[] = {
 	{ 't', "type", "TYPE", "only accelerators of this type: compression, erasure, cipher, digest, "
 	  "checksum, program, data or multi", NULL },
-	{ OPT_TRANSPORT, "transport", "NAME", "only those reached this way: soft, pcie, tcp, rdma, loop", NULL },
+	{ OPT_TRANSPORT, "transport", "NAME", "only those reached this way: soft, pcie, tcp, rdma, loop",
+	  NULL },
 	{ OPT_FREE, "free", NULL, "only those with a free slot now", NULL },
 	{ 'n', "name", "NAME", "only those of exactly this name", NULL },
 	{ 0 },

@@ -71,7 +71,8 @@ static int watch(struct tool *t, struct accel_lease *lease, pid_t pid, const sig
 			continue;
 		/* It must not go on in the belief of being alone. */
 		lost = true;
-		tool_error(t, accel_dev_info(t->dev)->path, "the lock was lost (broken or reset): ending the command");
+		tool_error(t, accel_dev_info(t->dev)->path,
+			   "the lock was lost (broken or reset): ending the command");
 		kill(pid, SIGTERM);
 	}
 	return lost && WIFEXITED(status) && !WEXITSTATUS(status) ? TOOL_FAILED << 8 : status;
@@ -139,7 +140,8 @@ static int operands(struct tool *t, int argc, char **argv)
 	if (!t->device && !dashes && optind < argc) {
 		if (optind + 1 < argc && strcmp(argv[optind + 1], "--") && !opts_is_device(argv[optind]) &&
 		    argv[optind][0] != '/')
-			return tool_usage(t, "'%s' is no device: DEVICE -- COMMAND, or -- COMMAND", argv[optind]);
+			return tool_usage(t, "'%s' is no device: DEVICE -- COMMAND, or -- COMMAND",
+					  argv[optind]);
 		t->device = argv[optind++];
 	}
 	if (optind < argc && !dashes && !strcmp(argv[optind], "--"))
@@ -173,17 +175,17 @@ static int run(struct tool *t, int argc, char **argv)
 	return rc;
 }
 
-#define LOCK_NOTES                                                                                       \
-	"The exit status is the command's, 128 + n if signal n ended it, 126 or 127 if it could not be\n"   \
-	"run, 3 if there is no device, 4 if the lock was not to be had in time. Signals are passed on. The\n" \
-	"command holds no slots itself: the lock keeps others away while it works on the device.\n"
+static const char notes[] =
+	"The exit status is the command's, 128 + n if signal n ended it, 126 or 127 if it could not be run,\n"
+	"3 if there is no device, 4 if the lock was not to be had in time. Signals are passed on. The\n"
+	"command holds no slots itself: the lock keeps others away while it works on the device.\n";
 
 const struct verb verb_lock = {
 	.name = "lock",
 	.summary = "Run a command while an accelerator is locked",
 	.usage = "[options] DEVICE -- COMMAND [ARGUMENT...]\n[options] -- COMMAND [ARGUMENT...]",
 	.opts = opts,
-	.notes = LOCK_NOTES,
+	.notes = notes,
 	.flags = VERB_DEVICE | VERB_COMMAND,
 	.run = run,
 };
@@ -193,7 +195,7 @@ const struct verb verb_lease_lock = {
 	.summary = "Run a command while an accelerator is locked; the same as accel lock",
 	.usage = "[options] DEVICE -- COMMAND [ARGUMENT...]\n[options] -- COMMAND [ARGUMENT...]",
 	.opts = opts,
-	.notes = LOCK_NOTES,
+	.notes = notes,
 	.flags = VERB_DEVICE | VERB_COMMAND,
 	.run = run,
 };

@@ -54,14 +54,18 @@ static void restore(struct passage *p)
 static int output_name(struct passage *p)
 {
 	struct squeeze *s = p->s;
+	const struct format *format;
 	int rc = 0;
 
 	if (s->output) {
 		p->name = strdup(s->output);
 		return p->name ? 0 : tool_file_error(s->t, s->output, NULL, ENOMEM);
 	}
+	/* -l shows the name that decompression would give. */
+	if (s->list && !p->in.is_stdin && name_has_suffix(s, p->in.name, &format))
+		p->name = name_decompressed(s, p->in.name, &rc);
 	if (!own_name(s, &p->in))
-		return 0;
+		return rc;
 	p->name = s->decompress ? name_decompressed(s, p->in.name, &rc) : name_compressed(s, p->in.name, &rc);
 	if (p->name && s->decompress && s->restore_name)
 		restore(p);
@@ -88,7 +92,8 @@ static int open_input(struct passage *p, const char *path)
 		return rc;
 	if (p->in.is_stdin && s->decompress && !s->force && isatty(p->in.fd)) {
 		file_close(&p->in);
-		return tool_error(s->t, "stdin", "will not read compressed data from a terminal (-f forces it)");
+		return tool_error(s->t, "stdin",
+				  "will not read compressed data from a terminal (-f forces it)");
 	}
 	return 0;
 }

@@ -126,7 +126,8 @@ char *name_decompressed(const struct squeeze *s, const char *path, int *rc)
 	size_t n = strlen(path);
 
 	if (!name_has_suffix(s, path, &format)) {
-		*rc = tool_warning(s->t, path, "has no known suffix: skipped (give -S SUFFIX, -o FILE or -c)");
+		*rc = tool_warning(s->t, path,
+				   "has no known suffix: skipped (give -S SUFFIX, -o FILE or -c)");
 		return NULL;
 	}
 	if (s->suffix && ends(path, s->suffix))

@@ -49,7 +49,8 @@ static int open_best(struct tool *t, uint16_t op, uint16_t alg)
 	if (t->hardware)
 		return tool_lib_error(t, "no hardware accelerator", rc);
 	if (rc == -EACCES)
-		tool_warning(t, NULL, "hardware accelerators are there but may not be opened; using software");
+		tool_warning(t, NULL,
+			     "hardware accelerators are there but may not be opened; using software");
 	rc = accel_dev_open(t->ctx, "soft:", &t->dev);
 	if (rc)
 		return tool_lib_error(t, "soft:", rc);

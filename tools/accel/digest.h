@@ -24,7 +24,8 @@ struct sums {
 #define SUM_HEX (2 * ACCEL_RESULT_MAX + 1)
 
 /* The sum of one file (or "-") as hex; *nbytes: of the file. 0 or an exit code. */
-int sum_file(struct sums *s, const char *path, const struct sum_alg *alg, char hex[SUM_HEX], uint64_t *nbytes);
+int sum_file(struct sums *s, const char *path, const struct sum_alg *alg, char hex[SUM_HEX],
+	     uint64_t *nbytes);
 
 /* -c: checks the lines of one list. */
 int sum_check(struct sums *s, const char *path);

@@ -16,8 +16,9 @@ static const struct verb root = {
 	.summary = "Use NVMe accelerators",
 	.usage = "VERB [options]",
 	.subs = verbs,
-	.notes = "Exit status: 0 success, 1 a job or file failed, 2 wrong usage (decompress: also a warning),\n"
-		 "3 no device, 4 device busy. Without a hardware accelerator the software one does the work.\n"
+	.notes = "Exit status: 0 success, 1 a job or file failed, 2 wrong usage (decompress: also a\n"
+		 "warning), 3 no device, 4 device busy. Without a hardware accelerator the software one\n"
+		 "does the work.\n"
 		 "`accel VERB --help` tells more; so do accel(1) and accel-VERB(1).\n",
 };
 

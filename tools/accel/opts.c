@@ -16,7 +16,8 @@ static const struct tool_opt common_opts[] = {
 
 static const struct tool_opt device_opts[] = {
 	{ 'd', NULL, "DEVICE", NULL, NULL },
-	{ 'D', "device", "DEVICE", "use this accelerator: /dev/nvme0n1, uuid:..., name:..., soft:, soft:threads=2",
+	{ 'D', "device", "DEVICE",
+	  "use this accelerator: /dev/nvme0n1, uuid:..., name:..., soft:, soft:threads=2",
 	  "-d, -D, --device=DEVICE" },
 	{ OPT_SOFTWARE, "software", NULL, "use the software accelerator", NULL },
 	{ OPT_HARDWARE, "hardware", NULL, "use hardware or fail", NULL },
@@ -38,6 +39,9 @@ static const struct tool_opt json_opts[] = {
 	{ 0 },
 };
 
+#define MAX_TABLES 5
+#define MAX_OPTS   64
+
 /* The tables that make up a verb's options, in the order of the help. */
 static unsigned int tables(const struct verb *v, const struct tool_opt **list)
 {
@@ -45,6 +49,8 @@ static unsigned int tables(const struct verb *v, const struct tool_opt **list)
 
 	if (v->opts)
 		list[n++] = v->opts;
+	if (v->more_opts)
+		list[n++] = v->more_opts;
 	if (v->flags & VERB_DEVICE)
 		list[n++] = v->flags & VERB_GZIP_D ? device_gzip_opts : device_opts;
 	if (v->flags & VERB_JSON)
@@ -53,7 +59,6 @@ static unsigned int tables(const struct verb *v, const struct tool_opt **list)
 	return n;
 }
 
-#define MAX_OPTS 64
 
 struct getopt_tables {
 	char letters[2 * MAX_OPTS + 4];
@@ -75,7 +80,7 @@ static void add_opt(struct getopt_tables *g, const struct tool_opt *o, unsigned 
 
 static void make_tables(const struct verb *v, struct getopt_tables *g)
 {
-	const struct tool_opt *list[4];
+	const struct tool_opt *list[MAX_TABLES];
 	unsigned int n = tables(v, list), nletters = 0, nlongs = 0;
 
 	memset(g, 0, sizeof(*g));
@@ -211,17 +216,17 @@ static void wrap(FILE *f, const char *text, unsigned int at)
 		fputc('\n', f);
 		at = 0;
 	}
-	fprintf(f, "%*s", (int)(HELP_COLUMN - at), "");
-	at = HELP_COLUMN;
-	while (*text) {
+	for (unsigned int gap = 0; *text; gap = 1) {
 		size_t n = strcspn(text, " ");
+		unsigned int pad;
 
-		if (at + n > HELP_WIDTH && at > HELP_COLUMN) {
-			fprintf(f, "\n%*s", HELP_COLUMN, "");
-			at = HELP_COLUMN;
+		if (at + n >= HELP_WIDTH) {
+			fputc('\n', f);
+			at = 0;
 		}
-		fprintf(f, "%.*s%s", (int)n, text, text[n] ? " " : "");
-		at += (unsigned int)n + 1;
+		pad = at < HELP_COLUMN ? HELP_COLUMN - at : gap;
+		fprintf(f, "%*s%.*s", (int)pad, "", (int)n, text);
+		at += pad + (unsigned int)n;
 		text += n + strspn(text + n, " ");
 	}
 	fputc('\n', f);
@@ -250,7 +255,7 @@ static void help_subs(const struct verb *v, FILE *f)
 
 static void help_options(const struct verb *v, FILE *f)
 {
-	const struct tool_opt *list[4];
+	const struct tool_opt *list[MAX_TABLES];
 	unsigned int n = tables(v, list);
 	char label[64];
 

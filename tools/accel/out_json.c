@@ -10,8 +10,12 @@
 /* Bytes of the well-formed UTF-8 sequence at s (RFC 3629), 0 if there is none. */
 static size_t utf8_len(const unsigned char *s)
 {
-	size_t n = *s < 0x80 ? 1 : *s >= 0xc2 && *s < 0xe0 ? 2 : (*s & 0xf0) == 0xe0 ? 3 : *s >= 0xf0 && *s < 0xf5 ? 4 : 0;
+	size_t n = 0;
 
+	if (*s < 0x80)
+		n = 1;
+	else if (*s >= 0xc2)
+		n = *s < 0xe0 ? 2 : *s < 0xf0 ? 3 : *s < 0xf5 ? 4 : 0;
 	for (size_t i = 1; i < n; i++)
 		if ((s[i] & 0xc0) != 0x80)
 			return 0;

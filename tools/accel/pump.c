@@ -20,7 +20,7 @@ static int stream_error(struct tool *t, struct accel_stream *stream, const char 
 	return tool_error(t, subject, "%s", accel_strerror(rc));
 }
 
-/* Writes what is ready; with wait, at least one piece if any is to come. 1: wrote, 0: nothing, < 0: failed. */
+/* Writes what is ready; with wait, a piece if any is to come. 1: wrote, 0: nothing, < 0: failed. */
 static int take(struct tool *t, struct accel_stream *stream, const char *subject, struct file_out *out,
 		int wait, int *rc)
 {

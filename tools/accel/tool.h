@@ -49,6 +49,7 @@ struct verb {
 	const char *summary;		/* one line, no full stop */
 	const char *usage;		/* what follows "accel VERB"; alternatives separated by \n */
 	const struct tool_opt *opts;	/* NULL: only those that flags and every verb have */
+	const struct tool_opt *more_opts;	/* a second table, for what several verbs share, or NULL */
 	const char *notes;		/* behind the options in the help, or NULL */
 	unsigned int flags;		/* VERB_* */
 	int (*run)(struct tool *t, int argc, char **argv);	/* argv[0]: the verb; returns the exit code */
@@ -179,7 +180,7 @@ struct file_out {
 int file_create(struct tool *t, const char *path, unsigned int flags, struct file_out *out);
 /* All of it; 0, or TOOL_FAILED after a message (none for a closed pipe). */
 int file_write(struct tool *t, struct file_out *out, const void *buf, size_t n);
-/* Finishes: owner, mode and times of like (NULL: 0666 & ~umask), OUT_SYNC, close, rename. 0 or TOOL_FAILED. */
+/* Finishes: owner, mode, times of like (NULL: 0666 & ~umask), OUT_SYNC, close, rename. 0 or TOOL_FAILED. */
 int file_commit(struct tool *t, struct file_out *out, const struct stat *like, unsigned int flags);
 /* Gives up: nothing stays. Harmless after file_commit() or without file_create(). */
 void file_abort(struct file_out *out);
@@ -247,7 +248,7 @@ int pump(struct tool *t, struct accel_stream *stream, struct file_in *in, struct
 /* ---- The verbs ---- */
 
 extern const struct verb verb_list, verb_info, verb_compress, verb_decompress, verb_ec, verb_digest,
-	verb_checksum, verb_seal, verb_open, verb_lease, verb_lease_lock, verb_lock, verb_stats, verb_selftest,
-	verb_bench;
+	verb_checksum, verb_seal, verb_open, verb_lease, verb_lease_lock, verb_lock, verb_stats,
+	verb_selftest, verb_bench;
 
 #endif

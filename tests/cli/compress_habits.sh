@@ -112,6 +112,24 @@ is "  falls back on the file's name" yes "$(there n4)"
 ok "-N with control characters" "$ACCEL" decompress -k -N n5.gz
 is "  falls back on the file's name" yes "$(there n5)"
 "$ACCEL" compress -nc f >none.gz
+mkdir -p fuzz/in
+is "-N with damaged headers stays in its directory and does not crash" "" "$(python3 - "$ACCEL" <<'PY'
+import os, random, subprocess, sys
+random.seed(3)
+seed = open("n2.gz", "rb").read()
+before = sorted(os.listdir(".")) + sorted(os.listdir("..")) + sorted(os.listdir("fuzz"))
+for i in range(60):
+    b = bytearray(seed)
+    for _ in range(random.randint(1, 4)):
+        b[random.randrange(min(len(b), 24))] = random.choice((0, 4, 8, 16, 46, 47, 255, random.randrange(256)))
+    open("fuzz/in/x.gz", "wb").write(b)
+    rc = subprocess.run([sys.argv[1], "decompress", "-fkN", "x.gz"], cwd="fuzz/in", capture_output=True).returncode
+    if rc not in (0, 1, 2):
+        print(i, rc, b[:24].hex())
+if sorted(os.listdir(".")) + sorted(os.listdir("..")) + sorted(os.listdir("fuzz")) != before:
+    print("a file appeared outside")
+PY
+)"
 is "-n stores neither name nor time" "- 0" "$(header none.gz)"
 
 # Links.

@@ -72,6 +72,8 @@ exits "-c with a missing file" 1 "$ACCEL" digest -c sums2
 sha256sum nine >>sums2
 ok "--ignore-missing" "$ACCEL" digest -c --ignore-missing sums2
 refuses "-c on what is no list" 1 'nine: no properly formatted' "$ACCEL" digest -c nine
+head -c 300000 /dev/urandom >junk
+refuses "-c on noise" 1 'junk: no properly formatted' "$ACCEL" digest -c junk
 refuses "-c on an empty list" 1 'empty: no properly formatted' "$ACCEL" digest -c empty
 { cat sums; echo garbage; } >sums3
 exits "a malformed line is only a warning" 0 "$ACCEL" digest -c sums3

@@ -45,6 +45,17 @@ kill -TERM $pid
 wait $pid
 is "SIGTERM is passed on, the command decides" "7 caught" "$? $(cat caught 2>/dev/null)"
 
+rm -f up caught
+"$ACCEL" lock soft: -- sh -c 'trap "echo caught >caught; exit 7" TERM; touch up; while :; do sleep 0.1; done' 2>/dev/null &
+pid=$!
+tries=0
+while [ ! -e up ] && [ $tries -lt 100 ]; do sleep 0.05; tries=$((tries + 1)); done
+kill -KILL $pid
+wait $pid 2>/dev/null
+tries=0
+while [ ! -e caught ] && [ $tries -lt 100 ]; do sleep 0.05; tries=$((tries + 1)); done
+is "SIGKILL of the lock ends the command" caught "$(cat caught 2>/dev/null)"
+
 # The lease is renewed while the command outlives its duration (10 s).
 ok "a command longer than the lease keeps the lock" "$ACCEL" lock soft: -- sleep 12
 is "  nothing was lost" 0 "$(grep -c 'was lost' err)"

@@ -7,6 +7,7 @@
 #include <getopt.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -33,10 +34,14 @@ static void signals(sigset_t *set)
 }
 
 /* Runs in the child; reports the errno of a failed exec through fd, which exec closes. */
-static void start(char **command, const sigset_t *mask, int fd)
+static void start(char **command, const sigset_t *mask, pid_t parent, int fd)
 {
 	int err;
 
+	/* Without us the lock ends: the command must not go on in the belief of being alone. */
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		_exit(EXIT_CANNOT_RUN);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	execvp(command[0], command);
 	err = errno;
@@ -69,7 +74,6 @@ static int watch(struct tool *t, struct accel_lease *lease, pid_t pid, const sig
 			forward(pid, &si);
 		if (lost || accel_lease_renew(lease) != -ESTALE)
 			continue;
-		/* It must not go on in the belief of being alone. */
 		lost = true;
 		tool_error(t, accel_dev_info(t->dev)->path,
 			   "the lock was lost (broken or reset): ending the command");
@@ -87,7 +91,7 @@ static int run_command(struct tool *t, struct accel_lease *lease, char **command
 {
 	sigset_t set, old;
 	int fds[2], err = 0, status;
-	pid_t pid;
+	pid_t pid, self = getpid();
 
 	if (pipe2(fds, O_CLOEXEC))
 		return tool_file_error(t, "pipe", NULL, errno);
@@ -96,7 +100,7 @@ static int run_command(struct tool *t, struct accel_lease *lease, char **command
 	fflush(NULL);
 	pid = fork();
 	if (!pid)
-		start(command, &old, fds[1]);
+		start(command, &old, self, fds[1]);
 	close(fds[1]);
 	if (pid < 0) {
 		close(fds[0]);

@@ -66,7 +66,7 @@ size_t model_size(const struct model_cfg *cfg)
 		return 0;
 	n = round_up(sizeof(struct model), 64) + round_up(cfg->id.nlease * sizeof(struct lease), 64);
 	n += cfg->id.nslot * slot_stride(&cfg->id);
-	return n > SIZE_MAX / 2 ? 0 : (size_t)n;
+	return n > (size_t)-1 / 2 ? 0 : (size_t)n;
 }
 
 static void set_geometry(struct model *m, const struct model_cfg *cfg)

@@ -135,8 +135,6 @@ static uint32_t claim(struct model *m, struct lease *l, const struct model_cmd *
 		return NVME_ACCEL_REFUSED_EPOCH;
 	if (l->state != NVME_ACCEL_LEASE_FREE)
 		return NVME_ACCEL_REFUSED_HELD;
-	if (m->id.state != NVME_ACCEL_DEV_READY && m->id.state != NVME_ACCEL_DEV_DEGRADED)
-		return NVME_ACCEL_REFUSED_STATE;
 	if (!ms)
 		return NVME_ACCEL_REFUSED_DURATION;
 	code = grant(m, l, c);

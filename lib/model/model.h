@@ -51,6 +51,10 @@ enum model_opcode { MODEL_READ = 2, MODEL_WRITE = 1, MODEL_FLUSH = 0 };	/* NVM o
  * uses it up, ABORTED too: an abort may overtake its job, which is then never run. An engine that takes
  * no job gives NO_RESOURCES. Input of job n + 2^a - 1 (a: alias bits) may be sent once descriptor n has been
  * accepted; what comes earlier is ignored as late data of the alias's last job.
+ *
+ * What no device can tell: input carries neither seq nor nonce, so a write that a path delivers after its alias
+ * has been opened for a later job (or its slot for a later lease of the same host) counts as that one's. Where
+ * paths may do so, send the descriptor when the input's writes have completed, or send IN_CRC.
  */
 
 struct model_cmd {

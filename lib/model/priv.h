@@ -18,7 +18,7 @@
 #include "model.h"
 
 #define NS_PER_MS	1000000ull
-#define NEVER		UINT64_MAX
+#define NEVER		(~0ull)
 #define NO_LEASE	0xffffffffu
 #define MODEL_HELD	(-1)		/* instead of an NVMe status: cmd_done() comes later */
 #define MODEL_NIOV	8		/* elements of a slice that a slot has room for */

@@ -596,6 +596,60 @@ static void eight_aliases(void **state)
 	}
 }
 
+static void many_blocks_cfg(struct model_cfg *cfg)
+{
+	unsigned int i;
+
+	cfg->id.winsh = 19;
+	cfg->id.maxin = cfg->id.maxout = 200 * 512 + 100;
+	for (i = 0; i < cfg->id.nops; i++)
+		cfg->id.ops[i].max_in = cfg->id.maxin;
+}
+
+static int setup_many_blocks(void **state)
+{
+	return setup_cfg(state, many_blocks_cfg);
+}
+
+static int arrived(const uint8_t *there, uint32_t blocks)
+{
+	return !memchr(there, 0, blocks);
+}
+
+/* Up to 201 blocks of input in random pieces: the job starts with the last one, be it which it may. */
+static void many_blocks(void **state)
+{
+	struct fix *f = *state;
+	uint8_t there[201], *in = calloc(1, sizeof(there) * 512);
+	struct wire_desc d;
+	uint32_t first, n, blocks;
+	uint64_t seq;
+
+	assert_non_null(in);
+	for (seq = 1; seq <= 300; seq++) {
+		memset(there, 0, sizeof(there));
+		fill(f, &d, seq, 1 + env_rand(&f->e) % f->e.cfg.id.maxin);
+		blocks = (uint32_t)((d.in_len + 511) / 512);
+		d.flags |= NVME_ACCEL_JOB_EXPLICIT;
+		assert_int_equal(send(f, &d, 0), 0);
+		while (!arrived(there, blocks)) {
+			assert_int_equal(f->e.njob, 0);
+			first = (uint32_t)(env_rand(&f->e) % blocks);
+			n = 1 + (uint32_t)(env_rand(&f->e) % (env_rand(&f->e) & 1 ? 201 - first : 3));
+			n = n > 201 - first ? 201 - first : n;
+			memset(in, (int)(seq & 0xff), n * 512u);
+			assert_int_equal(env_io(&f->e, MODEL_WRITE, waddr(f, seq) + 512 + first * 512u, in,
+						n * 512u, 0), 0);
+			memset(there + first, 1, n);
+		}
+		assert_int_equal(f->e.njob, 1);
+		memset(in, (int)(seq & 0xff), sizeof(there) * 512);
+		assert_memory_equal(f->e.job[0]->job.in[0].iov_base, in, d.in_len);
+		env_end(&f->e, f->e.job[0], NVME_ACCEL_OK);
+	}
+	free(in);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -606,6 +660,7 @@ int main(void)
 		TS(missing_features, setup_needs_features), T(checked_only), T(duplicates), T(gaps),
 		T(busy), T(loading_superseded), T(result_until_next), T(windows),
 		TS(eight_aliases, setup_big_blocks),
+		TS(many_blocks, setup_many_blocks),
 	};
 
 	return cmocka_run_group_tests_name("model_job", tests, NULL, NULL);

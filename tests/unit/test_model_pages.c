@@ -9,7 +9,7 @@
 
 struct fix {
 	struct env e;
-	uint8_t page[16384];
+	uint8_t page[262144];
 };
 
 static int setup(void **state)
@@ -34,7 +34,7 @@ static int teardown(void **state)
 
 static int get(struct fix *f, uint64_t off, uint64_t n)
 {
-	memset(f->page, 0xee, sizeof(f->page));
+	memset(f->page, 0xee, n > sizeof(f->page) ? 512 : n);
 	return env_io(&f->e, MODEL_READ, off, f->page, n, 0);
 }
 
@@ -108,6 +108,13 @@ static void quiet(void **state)
 	assert_int_equal(get(f, NVME_ACCEL_QUIET - 512, 16384), MODEL_SC_INVALID_FIELD);
 	assert_int_equal(get(f, id->stats_off - 512, 1024), MODEL_SC_INVALID_FIELD);
 	assert_int_equal(get(f, tail - 512, 1024), MODEL_SC_INVALID_FIELD);
+	/* The gap before the slots is quiet too; a command from the head to there has regions in it. */
+	assert_true(id->slot_off - NVME_ACCEL_QUIET < sizeof(f->page));
+	assert_int_equal(get(f, id->slot_off - 512, 512), 0);
+	assert_true(mem_is_zero(f->page, 512));
+	assert_int_equal(get(f, id->slot_off - 512, 1024), MODEL_SC_INVALID_FIELD);
+	assert_int_equal(get(f, NVME_ACCEL_QUIET - 512, id->slot_off - NVME_ACCEL_QUIET + 512),
+			 MODEL_SC_INVALID_FIELD);
 	assert_int_equal(get(f, end, 512), MODEL_SC_LBA_RANGE);
 	assert_int_equal(get(f, end - 512, 1024), MODEL_SC_LBA_RANGE);
 	assert_int_equal(get(f, UINT64_MAX - 511, 512), MODEL_SC_LBA_RANGE);
@@ -153,6 +160,39 @@ static void engines(void **state)
 	assert_memory_equal(f->page, NVME_ACCEL_ENGINES_MAGIC, 4);
 	assert_int_equal(le32_get(f->page + 8), 2);
 	assert_int_equal(le32_get(f->page + 64 + 4), 0xffffffff);
+}
+
+/* What the environment knows of its engines goes into the page. */
+static void fill_engines(void *ctx, struct nvme_accel_engines *page)
+{
+	(void)ctx;
+	le32_put(&page->queued, 17);
+	page->engine[1].busy = 1;
+}
+
+static void engines_of_the_environment(void **state)
+{
+	struct fix *f = *state;
+	struct model_env ops = env_ops;
+
+	ops.engines = fill_engines;
+	f->e.m = model_init(f->e.mem, &f->e.cfg, &ops, &f->e);
+	assert_non_null(f->e.m);
+	assert_int_equal(get(f, f->e.cfg.id.info_off + NVME_ACCEL_INFO_ENGINES, 4096), 0);
+	assert_int_equal(le32_get(f->page + 12), 17);
+	assert_int_equal(f->page[64 + 32], 1);
+	assert_int_equal(f->page[64], 0);
+}
+
+static void no_statistics(void **state)
+{
+	struct fix *f = *state;
+
+	f->e.cfg.id.feat &= ~(uint64_t)NVME_ACCEL_FEAT_STATS;
+	f->e.m = model_init(f->e.mem, &f->e.cfg, &env_ops, &f->e);
+	assert_non_null(f->e.m);
+	assert_int_equal(get(f, f->e.cfg.id.stats_off, 8192), 0);
+	assert_true(mem_is_zero(f->page, 8192));
 }
 
 static void statistics(void **state)
@@ -202,7 +242,10 @@ static void statistics(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { T(identity), T(quiet), T(error_log), T(engines), T(statistics) };
+	const struct CMUnitTest tests[] = {
+		T(identity), T(quiet), T(error_log), T(engines), T(engines_of_the_environment),
+		T(no_statistics), T(statistics),
+	};
 
 	return cmocka_run_group_tests_name("model_pages", tests, NULL, NULL);
 }

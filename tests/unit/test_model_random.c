@@ -243,6 +243,20 @@ static void do_data(struct world *w)
 	submit(w, r, wire_slot_addr(&w->e.cfg.id, slot, seq, 0) + B + first * B, n * B, host);
 }
 
+static void check_free_slots(struct world *w)
+{
+	uint8_t page[NVME_ACCEL_PAGE];
+	uint32_t i, n = 0;
+
+	for (i = 0; i < NSLOT; i++)
+		n += !w->slot[i].gen;
+	model_identify(w->e.m, page);
+	if (le32_get(page + 596) != n)
+		wrong(w, "free slots: says, has", le32_get(page + 596), n);
+	if (w->e.live != (long)(NSLOT - n))
+		wrong(w, "pieces of slot memory", (uint64_t)w->e.live, NSLOT - n);
+}
+
 /* A command that fails whatever the state, or that says nothing about jobs. */
 static void do_other(struct world *w)
 {
@@ -268,6 +282,7 @@ static void do_other(struct world *w)
 		wrong(w, "a command that must fail or end at once", c.c.off, (uint64_t)sc);
 	if (!sc && secret_in(page, c.c.nbytes))
 		wrong(w, "a secret in a page", c.c.off, 0);
+	check_free_slots(w);
 }
 
 /* ---- Leases ---- */
@@ -355,6 +370,8 @@ static void do_claim(struct world *w)
 	expire(w);
 	epoch = w->lease[l].epoch - chance(w, 10);
 	w->gens = gen;
+	w->e.gets = 0;
+	w->e.fail_at = chance(w, 10) ? 1 + (unsigned int)rnd(w, 3) : 0;
 	put_claim(w, NVME_ACCEL_LEASE_CLAIM, l, gen, epoch, client);
 	preempted(w, l);
 	if (!read_lease(w, l, &p))

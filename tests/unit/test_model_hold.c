@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Jobs from the engine on: commands that wait, buffers that are lent, what engines answer, abort, limits. */
+#include <sys/mman.h>
 #include "test_model_fix.h"
 
 /* ---- Held commands ---- */
@@ -232,6 +233,58 @@ static void in_place_list_shapes(void **state)
 	}
 	assert_true(COUNT(f, in_place) >= 12);
 	assert_true(COUNT(f, in_place) < 19);	/* lists that are too long were copied */
+}
+
+static void *mem_get_none(void *ctx, size_t n)
+{
+	void *p = mmap(NULL, n, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	((struct env *)ctx)->live++;
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static void mem_zero_none(void *ctx, void *p, size_t n)
+{
+	(void)ctx;
+	(void)p;
+	(void)n;
+}
+
+static void mem_put_none(void *ctx, void *p, size_t n)
+{
+	((struct env *)ctx)->live--;
+	munmap(p, n);
+}
+
+/* Slot memory that cannot be touched: no page of it is faulted in from claim to release. */
+static void in_place_touches_no_slot_memory(void **state)
+{
+	struct fix *f = *state;
+	struct model_env ops = env_ops;
+	struct wire_claim c;
+	uint64_t seq;
+
+	env_stop(&f->e);
+	assert_int_equal(env_start(&f->e), 0);
+	ops.mem_get = mem_get_none;
+	ops.mem_zero = mem_zero_none;
+	ops.mem_put = mem_put_none;
+	f->e.m = model_init(f->e.mem, &f->e.cfg, &ops, &f->e);
+	assert_non_null(f->e.m);
+	claim_fill(&c, NVME_ACCEL_LEASE_CLAIM, WHO, 1, 4);
+	assert_int_equal(env_claim(&f->e, 0, &c, 0), 0);
+	f->epoch = 1;
+	for (seq = 1; seq <= 5; seq++) {
+		lend(f, seq, 10000, 10240);
+		assert_int_equal(env_submit(&f->e, &f->r), ENV_HELD);
+		assert_int_equal(env_submit(&f->e, &f->w), ENV_HELD);
+		env_run_all(&f->e);
+		assert_int_equal(decoded(f).state, NVME_ACCEL_ST_DONE);
+		assert_memory_equal(f->out + f->b, f->in, 10000);
+	}
+	claim_fill(&c, NVME_ACCEL_LEASE_RELEASE, WHO, 1, 0);
+	assert_int_equal(env_claim(&f->e, 0, &c, 0), 0);
+	assert_int_equal(f->e.live, 0);
 }
 
 /* The first block of a command in pieces. */
@@ -579,6 +632,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(held_read), T(held_one_a_slot), TS(held_in_all, setup_held_max), T(holdmax),
 		T(complete_on_done), T(broken_write_frees_read), T(in_place), T(in_place_list_shapes),
+		T(in_place_touches_no_slot_memory),
 		T(fragmented_blocks), T(not_lent), T(in_place_failure), T(cancel_lent), T(host_gone),
 		T(engine_refuses), T(engine_lies), T(output_short), T(key_material), T(abort_states),
 		T(abort_lost_race), T(time_limits),

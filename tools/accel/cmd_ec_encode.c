@@ -4,10 +4,12 @@
 #include "ec_set.h"
 #include "ec_out.h"
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { OPT_SCHEME = OPT_LONG + 1 };
 
@@ -30,13 +32,44 @@ struct encode {
 	bool at_end;
 };
 
+/*
+ * As file_read(), from what may make us wait: a signal that is held back does not end a read, so we look for
+ * both in turn.
+ */
+static ssize_t read_patiently(struct tool *t, struct file_in *in, uint8_t *buf, size_t n)
+{
+	struct pollfd p = { .fd = in->fd, .events = POLLIN };
+	size_t done = 0;
+	ssize_t got = 1;
+
+	while (done < n && got) {
+		if (ec_signalled())
+			return -1;
+		if (poll(&p, 1, 200) <= 0)
+			continue;
+		got = read(in->fd, buf + done, n - done);
+		if (got < 0 && errno != EINTR && errno != EAGAIN) {
+			tool_file_error(t, in->name, "read", errno);
+			return -1;
+		}
+		done += got > 0 ? (size_t)got : 0;
+		got = got < 0 ? 1 : got;
+	}
+	return (ssize_t)done;
+}
+
+static ssize_t read_input(struct tool *t, struct file_in *in, uint8_t *buf, size_t n)
+{
+	return S_ISREG(in->st.st_mode) ? file_read(t, in, buf, n) : read_patiently(t, in, buf, n);
+}
+
 static int fill(struct ec_walk *w, struct ec_stripe *s)
 {
 	struct encode *e = w->arg;
 	size_t want = (size_t)w->head.k * w->head.block_nbytes, share;
 	ssize_t n;
 
-	n = e->at_end ? 0 : file_read(w->t, &e->in, s->mem, want);
+	n = e->at_end ? 0 : read_input(w->t, &e->in, s->mem, want);
 	if (n <= 0)
 		return (int)n;
 	w->head.file_nbytes += (uint64_t)n;
@@ -128,6 +161,8 @@ static int encode(struct tool *t, struct encode *e, struct ec_walk *w, const cha
 	ec_head_layout(&w->head);
 	if (!rc)
 		rc = check_whole(t, e, &w->head);
+	if (!rc && ec_signalled())
+		rc = TOOL_FAILED;
 	if (!rc)
 		rc = ec_out_commit(t, &e->out, &w->head, S_ISREG(e->in.st.st_mode) ? &e->in.st : NULL);
 	return rc;

@@ -13,7 +13,9 @@ struct outcome {
 	uint64_t inconsistent;		/* stripes of good blocks whose parity is not that of the data */
 	uint64_t first;
 	uint64_t hopeless;		/* stripes with fewer than k good blocks */
-	struct ec_out *out;		/* repair */
+	struct ec_out *out;		/* repair; the same: */
+	const char *dir;		/* where missing shards go */
+	bool made[EC_SHARDS_MAX];	/* by the repair */
 };
 
 static int check_sink(struct ec_walk *w, struct ec_stripe *s)
@@ -60,6 +62,27 @@ static void text_listing(FILE *f, struct json_object *root)
 	out_table(f, shards, columns, "no shards");
 }
 
+/* Says of the shards that were made anew what they were before, and where they are. */
+static void mark_made(struct json_object *root, const struct ec_set *set, const struct outcome *o)
+{
+	struct json_object *shards = NULL;
+	char buf[160], text[200];
+
+	json_object_object_get_ex(root, "shards", &shards);
+	for (unsigned int i = 0; i < ec_nshard(&set->head); i++) {
+		struct json_object *shard = json_object_array_get_idx(shards, i);
+		char *path = o->made[i] ? ec_set_path(set, o->dir, i) : NULL;
+
+		out_add_bool(shard, "made_anew", o->made[i]);
+		if (!path)
+			continue;
+		snprintf(text, sizeof(text), "made anew; was: %s", ec_shard_state(set, i, buf, sizeof(buf)));
+		out_add_str(shard, "state", text);
+		out_add_str(shard, "path", path);
+		free(path);
+	}
+}
+
 static int list(struct tool *t, const struct ec_set *set, const struct outcome *o, const char *result)
 {
 	struct json_object *root = ec_set_json(set);
@@ -67,6 +90,8 @@ static int list(struct tool *t, const struct ec_set *set, const struct outcome *
 	out_add_num(root, "stripes_inconsistent", o->inconsistent);
 	out_add_num(root, "stripes_lost", o->hopeless);
 	out_add_str(root, "result", result);
+	if (o->out)
+		mark_made(root, set, o);
 	return out_listing(t, root, text_listing);
 }
 
@@ -177,8 +202,8 @@ static int repair_sink(struct ec_walk *w, struct ec_stripe *s)
 }
 
 /* Opens an output for each shard that is to be made anew, under its own name. */
-static int create_wanted(struct tool *t, const struct ec_set *set, const struct ec_walk *w, struct ec_out *out,
-			 const char *dir, bool force)
+static int create_wanted(struct tool *t, const struct ec_set *set, const struct ec_walk *w, struct outcome *o,
+			 bool force)
 {
 	int rc = 0;
 
@@ -188,10 +213,10 @@ static int create_wanted(struct tool *t, const struct ec_set *set, const struct 
 
 		if (!w->want[i])
 			continue;
-		path = ec_set_path(set, dir, i);
+		path = ec_set_path(set, o->dir, i);
 		if (!path)
 			return tool_error(t, set->base, "out of memory");
-		rc = ec_out_create(t, out, i, path, in_place ? OUT_FORCE : 0);
+		rc = ec_out_create(t, o->out, i, path, in_place ? OUT_FORCE : 0);
 		free(path);
 	}
 	return rc;
@@ -206,24 +231,26 @@ static const struct stat *a_shard(const struct ec_set *set, struct stat *st)
 	return NULL;
 }
 
-static int rebuild(struct tool *t, struct ec_set *set, struct ec_walk *w, const char *dir, bool force)
+static int rebuild(struct tool *t, struct ec_set *set, struct ec_walk *w, bool force)
 {
 	struct outcome *o = w->arg;
 	struct stat st;
 	int rc;
 
-	rc = create_wanted(t, set, w, o->out, dir, force);
+	rc = create_wanted(t, set, w, o, force);
 	if (rc)
 		return rc;
 	progress_start(&w->progress, t, set->head.name, set->head.file_nbytes);
 	rc = ec_walk(w);
 	progress_end(&w->progress);
+	if (!rc && ec_signalled())
+		rc = TOOL_FAILED;
 	if (!rc)
 		rc = ec_out_commit(t, o->out, &set->head, a_shard(set, &st));
 	return rc;
 }
 
-static int repair(struct tool *t, struct ec_set *set, struct outcome *o, const char *dir, bool force)
+static int repair(struct tool *t, struct ec_set *set, struct outcome *o, bool force)
 {
 	struct ec_shard scratch[EC_SHARDS_MAX];
 	struct ec_walk w = { .t = t, .kind = EC_RESTORE, .head = set->head, .shard = scratch, .arg = o,
@@ -246,8 +273,8 @@ static int repair(struct tool *t, struct ec_set *set, struct outcome *o, const c
 	/* The walk counts bad blocks anew; the listing is to show them once. */
 	memcpy(scratch, set->shard, sizeof(scratch));
 	for (unsigned int i = 0; i < ec_nshard(&set->head); i++)
-		w.want[i] = ec_set_needs(set, i);
-	rc = n ? rebuild(t, set, &w, dir, force) : 0;
+		w.want[i] = o->made[i] = ec_set_needs(set, i);
+	rc = n ? rebuild(t, set, &w, force) : 0;
 	if (rc)
 		return rc;
 	if (n)
@@ -262,14 +289,13 @@ static int run_repair(struct tool *t, int argc, char **argv)
 	struct ec_out out = { 0 };
 	struct outcome o = { .out = &out };
 	struct ec_set set;
-	const char *dir = NULL;
 	bool force = false;
 	sigset_t old;
 	int c, rc;
 
 	while ((c = opts_next(t, argc, argv)) >= 0) {
 		if (c == OPT_DIRECTORY)
-			dir = optarg;
+			o.dir = optarg;
 		else if (c == 'f')
 			force = true;
 		else if (c == 'q')
@@ -280,7 +306,7 @@ static int run_repair(struct tool *t, int argc, char **argv)
 	ec_signals_hold(&old);
 	rc = open_and_check(t, &set, &o, argc, argv);
 	if (!rc) {
-		rc = repair(t, &set, &o, dir, force);
+		rc = repair(t, &set, &o, force);
 		ec_out_abort(&out);
 		ec_set_close(&set);
 	}
@@ -295,6 +321,6 @@ const struct verb verb_ec_repair = {
 	.opts = repair_opts,
 	.flags = VERB_DEVICE | VERB_JSON,
 	.notes = "A shard is replaced as a whole, and only when all shards could be made. The listing shows\n"
-		 "what was found before.\n",
+		 "what they were before.\n",
 	.run = run_repair,
 };

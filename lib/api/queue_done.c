@@ -5,8 +5,7 @@
 #include "queue_priv.h"
 
 #define REREAD_NS	API_NS_PER_MS	/* between reads that the device does not hold */
-#define REREADS_MAX	4u		/* of a job that the device does not know, before it is sent again */
-#define LOADING_MAX	64u		/* of a job whose input does not become complete */
+#define REREADS_MAX	4u		/* of a job that has not arrived (whole), before it is sent again */
 #define BACKOFF_MAX_NS	(100 * API_NS_PER_MS)
 
 static uint32_t device_executor(const struct accel_queue *q, const struct req *r)
@@ -191,13 +190,21 @@ static void succeeded(struct accel_queue *q, struct req *r, const struct wire_st
 	req_finish(q, r, ACCEL_ST_OK, now);
 }
 
+/* What was wrong with the write, for the result. */
+static void write_error(struct req *r)
+{
+	r->result.os_error = -r->wr.error;
+	r->result.nvme_status = r->wr.nvme_status & 0x7ff;
+}
+
 static void aborted(struct accel_queue *q, struct req *r, const struct wire_status *st, uint64_t now)
 {
-	if (r->cancelled || r->timed_out)
+	if (r->cancelled || r->timed_out) {
 		req_drop(q, r, now);
-	else if (r->aborted)		/* by us, because its write had failed */
+	} else if (r->aborted) {	/* by us, because its write had failed */
+		write_error(r);
 		retry_next(q, r, ACCEL_ST_IO_ERROR, 0, now);
-	else {
+	} else {
 		result_fill(q, r, st);
 		req_finish(q, r, ACCEL_ST_ABORTED, now);
 	}
@@ -251,16 +258,27 @@ static void unknown(struct accel_queue *q, struct req *r, uint64_t now)
 	if (r->cancelled || r->timed_out) {
 		req_drop(q, r, now);
 	} else if (refused) {
-		r->result.nvme_status = r->wr.nvme_status & 0x7ff;
+		write_error(r);
 		req_fallback(q, r, ACCEL_ST_IO_ERROR, now);
 	} else if (r->wr.error || r->wr.nvme_status || r->rereads >= REREADS_MAX) {
-		r->result.os_error = -r->wr.error;
-		r->result.nvme_status = r->wr.nvme_status & 0x7ff;
+		write_error(r);
 		retry(q, r, ACCEL_ST_IO_ERROR, 0, now);
 	} else {
 		r->rereads++;
 		delay(q, r, NEXT_READ, now + REREAD_NS);
 	}
+}
+
+/* The write is back, so that no more will come, and yet a part of the input is missing. */
+static void loading(struct accel_queue *q, struct req *r, uint64_t now)
+{
+	if (++r->rereads < REREADS_MAX) {
+		delay(q, r, NEXT_READ, now + REREAD_NS);
+		return;
+	}
+	/* An abort uses the number up; then all is sent anew. */
+	req_abort(q, r, now);
+	req_read(q, r, true, now);
 }
 
 /* The job is there and has not ended: HOLDMAX was over, or the device did not hold the read. */
@@ -270,16 +288,13 @@ static void running(struct accel_queue *q, struct req *r, const struct wire_stat
 		give_up(q, r, ACCEL_ST_IO_ERROR, now);
 		return;
 	}
-	if (st->state == NVME_ACCEL_ST_LOADING && ++r->rereads >= LOADING_MAX && !r->aborted) {
-		/* A part of the input is missing. An abort uses the number up; then all is sent anew. */
-		req_abort(q, r, now);
+	if (st->state == NVME_ACCEL_ST_LOADING && !r->aborted) {
+		loading(q, r, now);
+	} else if (r->waited && now - r->read_ns > REREAD_NS) {
 		req_read(q, r, true, now);
-		return;
+	} else {
+		delay(q, r, NEXT_WAIT, now + REREAD_NS);
 	}
-	if (r->waited && now - r->read_ns > REREAD_NS)
-		req_read(q, r, true, now);
-	else
-		delay(q, r, NEXT_READ, now + REREAD_NS);
 }
 
 /* Nothing is known of the job. Both commands are back, so that it can be asked for without hurry. */
@@ -287,10 +302,6 @@ static void no_status(struct accel_queue *q, struct req *r, uint64_t now)
 {
 	r->result.os_error = r->rd.error ? -r->rd.error : EIO;
 	r->result.nvme_status = r->rd.nvme_status & 0x7ff;
-	if (r->result.nvme_status == 0x286) {
-		lost(q, r, ACCEL_ST_LEASE_LOST, now);
-		return;
-	}
 	if (r->retries >= q->max_retries || grace_over(r, now)) {
 		give_up(q, r, ACCEL_ST_IO_ERROR, now);
 		return;
@@ -298,6 +309,12 @@ static void no_status(struct accel_queue *q, struct req *r, uint64_t now)
 	delay(q, r, NEXT_READ, now + backoff(r, 0));
 	r->retries++;
 	q->retried++;
+}
+
+/* The slot is not ours any more. */
+static bool denied(uint16_t nvme_status)
+{
+	return (nvme_status & 0x7ff) == 0x286;
 }
 
 static bool is_end(uint8_t state)
@@ -310,7 +327,9 @@ static void evaluate(struct accel_queue *q, struct req *r, uint64_t now)
 	const struct accel_lease *lease = q->lease;
 	struct wire_status st;
 
-	if (r->rd.error || r->rd.nvme_status || wire_status_decode(&st, r->status, q->block) != WIRE_OK)
+	if (denied(r->wr.nvme_status) || denied(r->rd.nvme_status))
+		lost(q, r, ACCEL_ST_LEASE_LOST, now);
+	else if (r->rd.error || r->rd.nvme_status || wire_status_decode(&st, r->status, q->block) != WIRE_OK)
 		no_status(q, r, now);
 	else if (st.bootid != lease->bootid)
 		lost(q, r, ACCEL_ST_RESET, now);

@@ -34,7 +34,8 @@ enum req_state {
 
 enum req_next {
 	NEXT_SEND,		/* the job again, by the number in seq */
-	NEXT_READ,		/* its status and output again */
+	NEXT_READ,		/* its status and output again, as they are then */
+	NEXT_WAIT,		/* the same, when it has ended */
 };
 
 struct req {

@@ -121,6 +121,7 @@ static void write_fill(struct accel_queue *q, struct req *r, const struct plan_w
 	r->wr.nbytes = q->block + padded;
 	r->wr.off = wire_slot_addr(&q->dev->id, q->lease->slots[r->which].slot, r->seq, 0);
 	r->wr.flags = TRANSPORT_WRITE | (q->borrow ? TRANSPORT_BORROW : 0);
+	r->wr.pair = q->borrow ? &r->rd : NULL;
 }
 
 /* Status, as much of the caller's room as the job may fill, scratch up to a whole block. */

@@ -34,7 +34,7 @@ static void one(struct accel_queue *q, struct req *r, uint64_t now)
 		if (r->after == NEXT_SEND)
 			req_send(q, r, now);
 		else
-			req_read(q, r, r->rereads > 0, now);
+			req_read(q, r, r->after == NEXT_WAIT, now);
 	}
 	if (r->state == REQ_DELAY)
 		timer_by(q, r->due_ns);

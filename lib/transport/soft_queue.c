@@ -141,6 +141,7 @@ static void submit_one(struct transport_queue *q, struct transport_cmd *cmd)
 	sc->q = q;
 	sc->index = q->free[--q->nfree];
 	q->table[sc->index] = cmd;
+	cmd->nvme_status = 0;
 	sc->m.opcode = cmd->flags & TRANSPORT_WRITE ? MODEL_WRITE : MODEL_READ;
 	sc->m.flags = cmd->flags & TRANSPORT_BORROW ? MODEL_CMD_BORROW : 0;
 	sc->m.off = cmd->off;
@@ -150,6 +151,12 @@ static void submit_one(struct transport_queue *q, struct transport_cmd *cmd)
 	sc->m.host = 0;
 	sc->m.next = NULL;
 	model_submit(q->node->model, &sc->m);
+	/*
+	 * The read may be held in a slot that is somebody else's by now, whose next job would answer it, or
+	 * lend its buffer: it must not outlive this turn of the lock.
+	 */
+	if (cmd->nvme_status && cmd->pair)
+		model_cancel(q->node->model, &priv(cmd->pair)->m);
 }
 
 int soft_submit(struct transport_queue *q, struct transport_cmd **cmds, unsigned int n)

@@ -49,6 +49,11 @@ struct transport_cmd {
 	int error;			/* 0, or -errno of the path (the outcome is unknown), NVMe status apart */
 	uint16_t nvme_status;		/* SCT << 8 | SC, bit 14 DNR; 0 is success */
 	void *user;
+	/*
+	 * A read submitted before this write and of no use without it: if the write is refused at once, the
+	 * read is ended too. NULL: none.
+	 */
+	struct transport_cmd *pair;
 	struct transport_cmd *next;	/* the transport's while it has the command */
 	uint64_t priv[16];		/* the transport's */
 };

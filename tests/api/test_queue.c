@@ -569,6 +569,55 @@ static void test_lease_ends(void **state)
 	teardown(&f);
 }
 
+/*
+ * A holder that does not know that it is none any more sends into slots that are another's by now: it is told
+ * at once, and the other's jobs neither see it nor end up with it.
+ */
+static void test_stale_holder(void **state)
+{
+	struct fixture f = setup("soft:threads=0,slots=6", 2);
+	struct accel_lease *old = lease_new(f.dev, 4, 60, 0), *new;
+	struct accel_queue *q = queue_of(old, 4), *q2;
+	uint8_t mine[512], theirs[512], got_mine[512], got_theirs[512];
+	struct iovec vm = { mine, 512 }, vt = { theirs, 512 }, om = { got_mine, 512 }, ot = { got_theirs, 512 };
+	struct accel_job jm[4], jt[4];
+	struct accel_result r[4];
+	int i, round;
+
+	(void)state;
+	memset(mine, 1, 512);
+	memset(theirs, 2, 512);
+	sleep_ms(120);
+	new = lease_new(f.dev, 4, 0, 0);
+	q2 = queue_of(new, 4);
+	for (i = 0; i < 4; i++) {
+		jm[i] = job_of(f.copy, &vm, &om);
+		jt[i] = job_of(f.copy, &vt, &ot);
+	}
+	memset(got_mine, 0xa5, 512);
+	assert_int_equal(accel_queue_submit(q, jm, 4), 4);
+	for (round = 0; round < 3; round++) {
+		memset(got_theirs, 0, 512);
+		assert_int_equal(accel_queue_submit(q2, jt, 4), 4);
+		assert_int_equal(accel_queue_reap(q2, r, 4, 4, 5000), 4);
+		for (i = 0; i < 4; i++) {
+			assert_int_equal(r[i].status, ACCEL_ST_OK);
+			assert_int_equal(r[i].retries, 0);
+		}
+		assert_memory_equal(got_theirs, theirs, 512);
+	}
+	assert_int_equal(accel_queue_reap(q, r, 4, 4, 5000), 4);
+	for (i = 0; i < 4; i++)
+		assert_int_equal(r[i].status, ACCEL_ST_LEASE_LOST);
+	for (i = 0; i < 512; i++)
+		assert_int_equal(got_mine[i], 0xa5);
+	accel_queue_free(q);
+	accel_queue_free(q2);
+	accel_lease_release(old);
+	accel_lease_release(new);
+	teardown(&f);
+}
+
 /* A lease with jobs lives on; so does one whose holder only waits in reap for a long job. */
 static void test_lease_kept(void **state)
 {
@@ -641,6 +690,7 @@ int main(void)
 		cmocka_unit_test(test_cancel),	      cmocka_unit_test(test_timeout),
 		cmocka_unit_test(test_drain),	      cmocka_unit_test(test_fd),
 		cmocka_unit_test(test_lease_ends),    cmocka_unit_test(test_lease_kept),
+		cmocka_unit_test(test_stale_holder),
 		cmocka_unit_test(test_release_first),
 	};
 

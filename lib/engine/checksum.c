@@ -232,7 +232,7 @@ static const struct engine_fn fns[] = {
 	  .align = 1, .est_mbps = mbps, .est_overhead_ns = 50 }
 /* Estimates: 128 KiB jobs on one server core of 2021. */
 static const struct wire_op table[] = {
-	OP(CRC32C, 17000), OP(CRC32, 17000), OP(T10DIF, 12000), OP(CRC64_NVME, 12000), OP(ADLER32, 17000),
+	OP(CRC32C, 22000), OP(CRC32, 11500), OP(T10DIF, 11500), OP(CRC64_NVME, 11500), OP(ADLER32, 40000),
 };
 #undef OP
 

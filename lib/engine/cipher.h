@@ -3,6 +3,8 @@
 #ifndef ACCEL_ENGINE_CIPHER_H
 #define ACCEL_ENGINE_CIPHER_H
 
+#include <openssl/evp.h>
+#include "ghash.h"
 #include "priv.h"
 
 /* A cipher stage, checked: every length in it is one that the algorithm allows. */
@@ -49,6 +51,28 @@ void cipher_unit_done(const struct cipher_unit *u, struct iov_pos *out);
 /* The next data unit's tweak: plus one, little endian. */
 void cipher_tweak_next(uint8_t tweak[16]);
 
+/*
+ * OpenSSL's context for an algorithm, key size and direction. To set up a key costs more than to encrypt a
+ * sector, and jobs mostly come with the key of the one before; so a context keeps its key until another one
+ * comes or the thread is told to forget.
+ */
+struct cipher_slot {
+	EVP_CIPHER_CTX *ctx;
+	uint32_t iv_len;	/* that the context is set to; 0: not yet */
+	uint32_t key_len;	/* of the key that it holds; 0: none */
+	uint8_t key[64];
+	struct ghash_key ghash;	/* of that key, once have_ghash */
+	int have_ghash;
+};
+
+/* NULL: no memory. */
+struct cipher_slot *cipher_slot_get(struct engine_thread *t, uint16_t alg, uint32_t key_len, int encrypt);
+/* 0: OpenSSL failed; then forget the slot. */
+int cipher_slot_start(struct cipher_slot *s, const struct wire_cipher *p, const uint8_t *iv, int aead);
+void cipher_slot_forget(struct cipher_slot *s);
+
+void cipher_clmul_run(struct engine_thread *t, const struct job_stage *stage, unsigned int index,
+		      struct job *job);
 void cipher_openssl_run(struct engine_thread *t, const struct job_stage *stage, unsigned int index,
 			struct job *job);
 void cipher_plain_run(struct engine_thread *t, const struct job_stage *stage, unsigned int index,

@@ -25,11 +25,15 @@ static const struct {
 #define NKINDS (sizeof(kinds) / sizeof(kinds[0]))
 
 struct cipher_thread {
-	struct cipher_slot {
-		EVP_CIPHER_CTX *ctx;
-		uint32_t iv_len;	/* that the context is set to; 0: not yet */
-	} slot[NKINDS][2];		/* by direction */
+	struct cipher_slot slot[NKINDS][2];	/* by direction */
 };
+
+/* OpenSSL clears what it frees. */
+void cipher_slot_forget(struct cipher_slot *s)
+{
+	EVP_CIPHER_CTX_free(s->ctx);
+	OPENSSL_cleanse(s, sizeof(*s));
+}
 
 static int slot_open(struct cipher_slot *s, unsigned int kind, int encrypt)
 {
@@ -37,15 +41,13 @@ static int slot_open(struct cipher_slot *s, unsigned int kind, int encrypt)
 
 	s->ctx = EVP_CIPHER_CTX_new();
 	s->iv_len = 0;
-	if (!s->ctx || !cipher || EVP_CipherInit_ex2(s->ctx, cipher, NULL, NULL, encrypt, NULL) != 1) {
-		EVP_CIPHER_CTX_free(s->ctx);
-		s->ctx = NULL;
-	}
+	if (!s->ctx || !cipher || EVP_CipherInit_ex2(s->ctx, cipher, NULL, NULL, encrypt, NULL) != 1)
+		cipher_slot_forget(s);
 	EVP_CIPHER_free(cipher);	/* the context holds it */
 	return s->ctx != NULL;
 }
 
-static struct cipher_slot *slot_get(struct engine_thread *t, const struct cipher_req *r)
+struct cipher_slot *cipher_slot_get(struct engine_thread *t, uint16_t alg, uint32_t key_len, int encrypt)
 {
 	struct cipher_slot *s;
 	unsigned int i;
@@ -55,31 +57,47 @@ static struct cipher_slot *slot_get(struct engine_thread *t, const struct cipher
 	if (!t->cipher)
 		return NULL;
 	for (i = 0; i < NKINDS - 1; i++)
-		if (kinds[i].alg == r->alg && kinds[i].key_len == r->p.key_len)
+		if (kinds[i].alg == alg && kinds[i].key_len == key_len)
 			break;
-	s = &t->cipher->slot[i][r->encrypt];
-	return s->ctx || slot_open(s, i, r->encrypt) ? s : NULL;
+	s = &t->cipher->slot[i][encrypt];
+	return s->ctx || slot_open(s, i, encrypt) ? s : NULL;
+}
+
+void cipher_thread_forget(struct cipher_thread *c)
+{
+	unsigned int i;
+
+	for (i = 0; c && i < 2 * NKINDS; i++)
+		if (c->slot[i / 2][i % 2].key_len)
+			cipher_slot_forget(&c->slot[i / 2][i % 2]);
 }
 
 void cipher_thread_free(struct cipher_thread *c)
 {
 	unsigned int i;
 
-	for (i = 0; c && i < NKINDS; i++) {
-		EVP_CIPHER_CTX_free(c->slot[i][0].ctx);
-		EVP_CIPHER_CTX_free(c->slot[i][1].ctx);
-	}
+	for (i = 0; c && i < 2 * NKINDS; i++)
+		cipher_slot_forget(&c->slot[i / 2][i % 2]);
 	free(c);
 }
 
-static int slot_start(struct cipher_slot *s, const struct cipher_req *r)
+int cipher_slot_start(struct cipher_slot *s, const struct wire_cipher *p, const uint8_t *iv, int aead)
 {
-	if (r->aead && s->iv_len != r->p.iv_len) {
-		if (EVP_CIPHER_CTX_ctrl(s->ctx, EVP_CTRL_AEAD_SET_IVLEN, (int)r->p.iv_len, NULL) != 1)
+	int same = s->key_len == p->key_len && CRYPTO_memcmp(s->key, p->key, p->key_len) == 0;
+
+	if (aead && s->iv_len != p->iv_len) {
+		if (EVP_CIPHER_CTX_ctrl(s->ctx, EVP_CTRL_AEAD_SET_IVLEN, (int)p->iv_len, NULL) != 1)
 			return 0;
-		s->iv_len = r->p.iv_len;
+		s->iv_len = p->iv_len;
 	}
-	return EVP_CipherInit_ex2(s->ctx, NULL, r->p.key, r->p.iv, r->encrypt, NULL) == 1;
+	if (EVP_CipherInit_ex2(s->ctx, NULL, same ? NULL : p->key, iv, -1, NULL) != 1)
+		return 0;
+	if (same)
+		return 1;
+	memcpy(s->key, p->key, p->key_len);
+	s->key_len = p->key_len;
+	s->have_ghash = 0;
+	return 1;
 }
 
 /* Whatever OpenSSL thinks of a checked request is a fault of ours or of its memory. */
@@ -186,21 +204,6 @@ static int xts(struct engine_thread *t, struct cipher_slot *s, const struct ciph
 	return 1;
 }
 
-/*
- * The context forgets the key: a new one of zeros replaces schedule, tweak key and hash key. Cheaper than
- * to free the context, and the engine keeps no secret after a job.
- */
-static void slot_wipe(struct cipher_slot *s, const struct cipher_req *r)
-{
-	static const uint8_t zero[128] = { 0 }, xts_key[64] = { 1 };
-	const uint8_t *key = r->alg == NVME_ACCEL_ALG_AES_XTS ? xts_key : zero;
-
-	if (EVP_CipherInit_ex2(s->ctx, NULL, key, zero, r->encrypt, NULL) == 1)
-		return;
-	EVP_CIPHER_CTX_free(s->ctx);
-	s->ctx = NULL;
-}
-
 void cipher_openssl_run(struct engine_thread *t, const struct job_stage *stage, unsigned int index,
 			struct job *job)
 {
@@ -212,12 +215,12 @@ void cipher_openssl_run(struct engine_thread *t, const struct job_stage *stage, 
 
 	if (!cipher_parse(&r, stage, index, job) || !cipher_out(t, &r, index, job, &held, &out))
 		return;
-	s = slot_get(t, &r);
+	s = cipher_slot_get(t, r.alg, r.p.key_len, r.encrypt);
 	if (!s) {
 		engine_fail(job, index, NVME_ACCEL_NO_RESOURCES);
 		return;
 	}
-	good = slot_start(s, &r) || fault(job, index);
+	good = cipher_slot_start(s, &r.p, r.p.iv, r.aead) || fault(job, index);
 	if (good && r.alg == NVME_ACCEL_ALG_AES_XTS)
 		good = xts(t, s, &r, index, job, &in, &out);
 	else if (good)
@@ -225,5 +228,6 @@ void cipher_openssl_run(struct engine_thread *t, const struct job_stage *stage, 
 		       finish(s, &r, index, job);
 	if (good)
 		cipher_release(&r, job, &held);
-	slot_wipe(s, &r);
+	else if (job->code != NVME_ACCEL_AUTH_FAILED)
+		cipher_slot_forget(s);		/* in whatever state it is */
 }

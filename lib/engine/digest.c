@@ -156,7 +156,7 @@ static const struct engine_fn fns[] = {
 	  .align = 1, .est_mbps = mbps, .est_overhead_ns = 250 }
 /* Estimates: 128 KiB jobs on one server core of 2021 (with SHA instructions). */
 static const struct wire_op table[] = {
-	OP(SHA256, 1700), OP(SHA512, 700), OP(SHA3_256, 400), OP(BLAKE2B, 800),
+	OP(SHA256, 1500), OP(SHA512, 600), OP(SHA3_256, 320), OP(BLAKE2B, 700),
 };
 #undef OP
 

@@ -209,8 +209,8 @@ static const struct engine_fn fns[] = {
 #define OPS(a, m, mbps) OP(EC_ENCODE, a, m, mbps), OP(EC_DECODE, a, m, mbps), OP(EC_UPDATE, a, m, mbps)
 /* Estimates: input bytes of 10+2 (or 10 to 1 or 2) blocks of 64 KiB on one server core of 2021. */
 static const struct wire_op table[] = {
-	OPS(RS_CAUCHY, EC_MAX - 1, 12000), OPS(MATRIX, EC_MAX - 1, 12000), OPS(XOR, 1, 18000),
-	OPS(PQ, 2, 12000), OP(XOR, XOR, 1, 18000), OP(PQ_GEN, PQ, 2, 12000),
+	OPS(RS_CAUCHY, EC_MAX - 1, 14000), OPS(MATRIX, EC_MAX - 1, 14000), OPS(XOR, 1, 40000),
+	OPS(PQ, 2, 14000), OP(XOR, XOR, 1, 40000), OP(PQ_GEN, PQ, 2, 14000),
 };
 #undef OP
 #undef OPS

@@ -43,6 +43,11 @@ void engine_thread_free(struct engine_thread *t)
 	free(t);
 }
 
+void engine_thread_forget(struct engine_thread *t)
+{
+	cipher_thread_forget(t->cipher);
+}
+
 static void scratch_wipe(struct engine_thread *t)
 {
 	unsigned int i;

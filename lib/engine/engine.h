@@ -12,12 +12,17 @@
 
 /*
  * What an engine keeps between jobs (compressors, cipher contexts, scratch memory): one a thread, used
- * by one job at a time. Grows on demand to the largest job so far; secrets are wiped after every job.
+ * by one job at a time. Grows on demand to the largest job so far. Plaintext of cipher jobs is wiped after
+ * every job; of each algorithm and direction the last key stays, since the next job mostly brings it again
+ * and its set-up costs more than a small job.
  */
 struct engine_thread;
 
 struct engine_thread *engine_thread_new(void);
 void engine_thread_free(struct engine_thread *t);
+
+/* Wipes the keys that the thread still has: when one user's jobs end, or when there was none for a while. */
+void engine_thread_forget(struct engine_thread *t);
 
 /*
  * Runs a job to its end, all stages, flags included. Thread-safe with another engine_thread.

@@ -5,7 +5,9 @@
 
 #include "engine.h"
 
-enum scratch { SCRATCH_IN, SCRATCH_OUT, SCRATCH_CHAIN0, SCRATCH_CHAIN1, SCRATCH_VERIFY, SCRATCH_WORK, SCRATCH_N };
+enum scratch {
+	SCRATCH_IN, SCRATCH_OUT, SCRATCH_CHAIN0, SCRATCH_CHAIN1, SCRATCH_VERIFY, SCRATCH_WORK, SCRATCH_N
+};
 
 struct comp_thread;
 struct cipher_thread;
@@ -77,6 +79,7 @@ extern const struct engine_family engine_compress, engine_ec, engine_cipher, eng
 
 void comp_thread_free(struct comp_thread *c);
 void cipher_thread_free(struct cipher_thread *c);
+void cipher_thread_forget(struct cipher_thread *c);
 void digest_thread_free(struct digest_thread *d);
 void checksum_thread_free(struct checksum_thread *c);
 void ec_thread_free(struct ec_thread *e);

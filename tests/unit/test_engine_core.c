@@ -52,8 +52,8 @@ static int is_early(const void *p)
 	}
 
 /*
- * Seen by the libraries too, whatever the build makes of visibility. AddressSanitizer wants to be the first to
- * be asked for memory, so there only the engine's own allocations fail.
+ * Seen by the libraries too, whatever the build makes of visibility. AddressSanitizer wants to be the first
+ * to be asked for memory, so there only the engine's own allocations fail.
  */
 #ifdef __SANITIZE_ADDRESS__
 #pragma GCC visibility push(hidden)

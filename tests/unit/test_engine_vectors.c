@@ -203,6 +203,10 @@ static void aead(uint16_t alg, struct wire_cipher *c, const uint8_t *pt, const u
 	for (i = 0; (fn = eu_fn(NVME_ACCEL_OP_DECRYPT, alg, i)); i++) {
 		memset(out, 0xa5, sizeof(out));
 		code = cipher(fn, c, 0, ct, n, out, NULL);
+		if (strcmp(fn->name, "clmul") == 0 && c->iv_len != 12) {
+			assert_int_equal(code, NVME_ACCEL_BAD_PARAM);	/* not its business */
+			continue;
+		}
 		if (!possible) {
 			assert_int_equal(code, NVME_ACCEL_BAD_PARAM);
 			continue;
@@ -219,7 +223,7 @@ static void aead(uint16_t alg, struct wire_cipher *c, const uint8_t *pt, const u
 		assert_memory_equal(out, ct, n);
 		assert_memory_equal(tag, c->tag, c->tag_len);
 	}
-	assert_int_equal(i, 2);
+	assert_true(i >= 2);
 	tally->good += possible;
 	tally->refused += !possible;
 }

@@ -273,6 +273,72 @@ static void compare(void **state)
 	assert_int_equal(job.code, NVME_ACCEL_BAD_PARAM);
 }
 
+/* A stage of any kind but compression that n bytes suit; the bytes that come out are returned. */
+static size_t any_stage(const struct engine_fn *fn, struct job_stage *s, uint8_t param[256], size_t n)
+{
+	struct wire_cipher c = { .key = param + 128, .iv = param + 192, .key_len = 32, .iv_len = 12, .tag_len = 16 };
+
+	*s = (struct job_stage){ .op = fn->op, .alg = fn->alg, .param = param };
+	switch (fn->op) {
+	case NVME_ACCEL_OP_ENCRYPT:
+		eu_fill(param, 256, 3);
+		if (fn->alg == NVME_ACCEL_ALG_AES_XTS)
+			c.key_len = 64, c.iv_len = 16, c.tag_len = 0;
+		if (fn->alg == NVME_ACCEL_ALG_AES_CTR)
+			c.iv_len = 16, c.tag_len = 0;
+		s->param_len = (uint32_t)wire_cipher_encode(&c, 0, param, 128);
+		return n;
+	case NVME_ACCEL_OP_EC_ENCODE:
+		s->arg0 = 1 | (fn->alg == NVME_ACCEL_ALG_XOR ? 1 : 2) << 8;
+		s->arg1 = n;
+		if (fn->alg == NVME_ACCEL_ALG_MATRIX)
+			param[0] = param[1] = 5, s->param_len = 2;
+		return n * (s->arg0 >> 8);
+	case NVME_ACCEL_OP_COPY:
+		return n;
+	default:
+		return 0;
+	}
+}
+
+/* Every entry, its input and output against pages that are not there, in front and behind. */
+static void guard_pages(void **state)
+{
+	static const size_t sizes[] = { 16, 17, 31, 32, 33, 63, 64, 65, 127, 255, 523, 4095, 4096, 4097 };
+	const struct engine_fn *fn;
+	unsigned int i, k, ends, runs = 0;
+
+	(void)state;
+	for (i = 0; (fn = engine_fn_at(i)); i++) {
+		if (fn->op != NVME_ACCEL_OP_ENCRYPT && fn->op != NVME_ACCEL_OP_DIGEST &&
+		    fn->op != NVME_ACCEL_OP_CHECKSUM && fn->op != NVME_ACCEL_OP_EC_ENCODE &&
+		    fn->op != NVME_ACCEL_OP_COPY)
+			continue;
+		for (k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++)
+			for (ends = 0; ends < 4; ends++) {
+				uint8_t param[256] = { 0 }, *in, *out;
+				struct eu_guard g[2];
+				struct iovec iov[2];
+				struct job_stage s;
+				struct job job;
+				size_t max = any_stage(fn, &s, param, sizes[k]);
+
+				in = eu_guard_new(&g[0], sizes[k], ends & 1);
+				out = eu_guard_new(&g[1], max, ends >> 1);
+				memset(in, 0x5c, sizes[k]);
+				job = eu_job(iov, fn->op, fn->alg, in, sizes[k], out, max);
+				job.stage[0] = s;
+				engine_run_fn(t, fn, &job);
+				if (job.code != NVME_ACCEL_OK || job.out_len != max)
+					fail_msg("%u %u %s: code %u", fn->op, fn->alg, fn->name, job.code);
+				eu_guard_free(&g[0]);
+				eu_guard_free(&g[1]);
+				runs++;
+			}
+	}
+	assert_true(runs > 30 * 14 * 4);
+}
+
 /* A mixture that touches every family; returns how many jobs failed or gave another result than want. */
 #define NMIX 10u
 static const uint8_t key_param[8 + 32 + 12] = { 32, 12, 16 };
@@ -482,7 +548,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(table_of_operations), cmocka_unit_test(bounds),
 		cmocka_unit_test(copy),		       cmocka_unit_test(fill),
-		cmocka_unit_test(compare),	       cmocka_unit_test(two_threads),
+		cmocka_unit_test(compare),	       cmocka_unit_test(guard_pages),
+		cmocka_unit_test(two_threads),
 		cmocka_unit_test(memory_runs_out),     cmocka_unit_test(stop_from_elsewhere),
 	};
 

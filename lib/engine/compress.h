@@ -192,7 +192,12 @@ COMP_RUN(zstd_decompress);
 
 void deflate_free(struct comp_thread *c);
 void inflate_free(struct comp_thread *c);
-/* A block of n bytes decoded to at most max bytes (out NULL: only counted); -1: it is wrong or does not fit. */
+/*
+ * A block of n bytes decoded to at most max bytes (out NULL: only counted). Negative: it is wrong or does not
+ * fit; LZ4_PLAIN_NO_DISTANCE: a match has distance 0, which liblz4 takes (and leaves what it finds in the
+ * output), because looking for it would cost as much as decoding.
+ */
+#define LZ4_PLAIN_NO_DISTANCE (-2)
 int64_t lz4_plain(const uint8_t *in, size_t n, uint8_t *out, uint64_t max);
 
 void lz4_free(struct comp_thread *c);

@@ -47,7 +47,9 @@ static int match(struct lz4_in *in, unsigned int token, uint8_t *out, uint64_t *
 		return -1;
 	dist = le16_get(in->p);
 	in->p += 2;
-	if (length(in, token & 15, &len) || !dist || dist > *at)
+	if (!dist)
+		return LZ4_PLAIN_NO_DISTANCE;
+	if (length(in, token & 15, &len) || dist > *at)
 		return -1;
 	len += MIN_MATCH;
 	if (len > max - *at)
@@ -63,7 +65,7 @@ int64_t lz4_plain(const uint8_t *in, size_t n, uint8_t *out, uint64_t max)
 	struct lz4_in s = { in, in + n };
 	uint64_t at = 0, len, match_at = 0;
 	unsigned int token;
-	int any = 0;
+	int any = 0, rc;
 
 	while (s.p != s.end) {
 		token = *s.p++;
@@ -78,8 +80,9 @@ int64_t lz4_plain(const uint8_t *in, size_t n, uint8_t *out, uint64_t max)
 		}
 		match_at = at;
 		any = 1;
-		if (match(&s, token, out, &at, max))
-			return -1;
+		rc = match(&s, token, out, &at, max);
+		if (rc)
+			return rc;
 	}
 	return -1;
 }

@@ -24,6 +24,12 @@ static inline uint32_t rnd(uint64_t *seed)
 	return (uint32_t)(*seed >> 33);
 }
 
+/* Unlike the macro, safe with arguments that change something. */
+static inline size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
 /* Text of sorts: words of a small vocabulary with numbers between, as logs and sources have them. */
 static inline void fill_text(uint8_t *p, size_t n, uint64_t seed)
 {
@@ -60,7 +66,7 @@ static inline void fill_mixed(uint8_t *p, size_t n, uint64_t seed)
 	size_t at, len;
 
 	for (at = 0; at < n; at += len) {
-		len = BASE_MIN(1 + rnd(&seed) % 9000, n - at);
+		len = least(1 + rnd(&seed) % 9000, n - at);
 		switch (rnd(&seed) % 4) {
 		case 0:
 			memset(p + at, (int)rnd(&seed) & 0xff, len);

@@ -53,7 +53,7 @@ static enum engine_stream_state member(struct engine_stream *s, const uint8_t *i
 
 	*made = 0;
 	while (st == ENGINE_STREAM_MORE && idle < 2) {
-		took = left = BASE_MIN(n - at, seed ? rnd(seed) % (in_step + 1) : in_step);
+		took = left = least(n - at, seed ? rnd(seed) % (in_step + 1) : in_step);
 		room = seed ? rnd(seed) % (out_step + 1) : out_step;
 		st = engine_stream_step(s, in + at, &left, out + *made, &room, &code);
 		assert_true(left <= took);

@@ -78,9 +78,9 @@ PLAIN(ctr, v_ctr_key, v_ctr_iv);
 #define DECODE(a, name, par, nm) { .op = ACCEL_OP_EC_DECODE, .alg = a, .what = name " decode", \
 	.in = { BLOCK(v_ec_data, 0), BLOCK(v_ec_data, 2), BLOCK(v_ec_data, 3), BLOCK(par, (nm) - 1) }, \
 	.out = v_ec_data + EC_BLOCK, .out_len = EC_BLOCK, .m = nm, .lost = lost_1_4, .nlost = nm }
-#define CRYPT(a, name, x, plain, sealed, tag) \
+#define CRYPT(a, name, x, plain, sealed, tag, ntag) \
 	{ .op = ACCEL_OP_ENCRYPT, .alg = a, .what = name " encrypt", .in = { PART(plain) }, .out = sealed, \
-	  .out_len = sizeof(sealed), .result = tag, .result_len = (x).tag_len, .cipher = &x }, \
+	  .out_len = sizeof(sealed), .result = tag, .result_len = ntag, .cipher = &x }, \
 	{ .op = ACCEL_OP_DECRYPT, .alg = a, .what = name " decrypt", .in = { PART(sealed) }, .out = plain, \
 	  .out_len = sizeof(plain), .cipher = &x }
 #define BAD_TAG(a, name, x, sealed) { .op = ACCEL_OP_DECRYPT, .alg = a, .what = name " with a wrong tag", \
@@ -107,11 +107,11 @@ static const struct vector vectors[] = {
 	  .out_len = EC_BLOCK },
 	{ .op = ACCEL_OP_PQ_GEN, .alg = ACCEL_EC_PQ, .what = "P+Q of RAID", .in = { DATA }, .out = v_ec_pq,
 	  .out_len = 2 * EC_BLOCK },
-	CRYPT(ACCEL_AES_GCM, "AES-128-GCM", gcm128, v_gcm_in, v_gcm128_out, v_gcm128_tag),
-	CRYPT(ACCEL_AES_GCM, "AES-256-GCM", gcm256, v_gcm_in, v_gcm256_out, v_gcm256_tag),
-	CRYPT(ACCEL_AES_XTS, "AES-128-XTS", xts, v_xts_in, v_xts_out, NULL),
-	CRYPT(ACCEL_AES_CTR, "AES-128-CTR", ctr, v_ctr_in, v_ctr_out, NULL),
-	CRYPT(ACCEL_CHACHA20_POLY1305, "ChaCha20-Poly1305", chacha, v_chacha_in, v_chacha_out, v_chacha_tag),
+	CRYPT(ACCEL_AES_GCM, "AES-128-GCM", gcm128, v_gcm_in, v_gcm128_out, v_gcm128_tag, 16),
+	CRYPT(ACCEL_AES_GCM, "AES-256-GCM", gcm256, v_gcm_in, v_gcm256_out, v_gcm256_tag, 16),
+	CRYPT(ACCEL_AES_XTS, "AES-128-XTS", xts, v_xts_in, v_xts_out, NULL, 0),
+	CRYPT(ACCEL_AES_CTR, "AES-128-CTR", ctr, v_ctr_in, v_ctr_out, NULL, 0),
+	CRYPT(ACCEL_CHACHA20_POLY1305, "ChaCha20-Poly1305", chacha, v_chacha_in, v_chacha_out, v_chacha_tag, 16),
 	BAD_TAG(ACCEL_AES_GCM, "AES-128-GCM", gcm_bad, v_gcm128_out),
 	BAD_TAG(ACCEL_CHACHA20_POLY1305, "ChaCha20-Poly1305", chacha_bad, v_chacha_out),
 	SUM(ACCEL_OP_DIGEST, ACCEL_SHA256, "SHA-256", abc, v_sha256),

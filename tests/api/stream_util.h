@@ -70,15 +70,14 @@ static inline struct accel_stream_opts opts_of(uint16_t kind, uint16_t alg, uint
 	return o;
 }
 
-/* Takes what there is; the last value of accel_stream_read(). */
+/* Takes what there is, by pieces of at most step bytes; the last value of accel_stream_read(). */
 static inline ssize_t drain(struct accel_stream *s, struct blob *out, size_t step)
 {
-	uint8_t *buf = malloc(step);
+	static uint8_t buf[1 << 20];
 	ssize_t n;
 
-	while ((n = accel_stream_read(s, buf, step)) > 0)
+	while ((n = accel_stream_read(s, buf, step < sizeof(buf) ? step : sizeof(buf))) > 0)
 		blob_add(out, buf, (size_t)n);
-	free(buf);
 	return n;
 }
 

@@ -9,13 +9,16 @@
 
 #define NCMD 24u
 #define BLOCK 512u
-#define BUF_MAX (17 * BLOCK)
 
 #define CHECK(cond) do { if (!(cond)) abort(); } while (0)
+
+/* Behind the input's end go random bytes that depend on it, so that short inputs get deep as well. */
+#define MORE 48u			/* commands of that kind */
 
 struct input {
 	const uint8_t *p;
 	size_t n;
+	uint64_t random;
 };
 
 struct fcmd {
@@ -34,8 +37,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static uint32_t byte(struct input *in)
 {
+	in->random = (in->random ^ (in->n ? *in->p : 0)) * 6364136223846793005ull + 1442695040888963407ull;
 	if (!in->n)
-		return 0;
+		return in->random >> 56;
 	in->n--;
 	return *in->p++;
 }
@@ -120,16 +124,16 @@ static void submit(struct world *w, struct fcmd *f)
 static void put_desc(struct world *w)
 {
 	struct input *in = &w->in;
-	uint32_t slot = byte(in) % 4, seq = byte(in), blocks = byte(in) % 17, flags = word(in), change = byte(in);
+	uint32_t slot = byte(in) % 4, seq = byte(in), blocks = byte(in) % 10, flags = word(in), change = byte(in);
 	uint64_t addr = wire_slot_addr(&w->e.cfg.id, slot, seq, 0);
-	struct fcmd *f = fresh(w, MODEL_WRITE, addr, BLOCK + BLOCK * (blocks % 16));
+	struct fcmd *f = fresh(w, MODEL_WRITE, addr, BLOCK + BLOCK * blocks);
 	uint8_t params[64] = { 32, 12, 16 };
 	struct wire_desc d;
 
 	if (!f)
 		return;
 	desc_fill(&d, (uint8_t)(1 + slot / 2), slot / 2, 1 + (change & 1 ? byte(in) : 0), seq ? seq : 1,
-		  word(in) % 9000, word(in) % 9000);
+		  word(in) % 4600, word(in) % 4600);
 	d.flags = (uint16_t)(flags & NVME_ACCEL_JOB_FLAGS);
 	d.limit_ms = flags >> 13 ? 20 : 0;
 	d.stage[0].param = params;
@@ -195,7 +199,7 @@ static void any_write(struct world *w)
 
 	if (!f)
 		return;
-	for (i = 0; i < n && w->in.n > 8 && i < 300; i++)
+	for (i = 0; i < n && i < 300; i++)
 		f->buf[i] = (uint8_t)byte(&w->in);
 	submit(w, f);
 }
@@ -271,10 +275,10 @@ static void start(struct world *w)
 	uint32_t options = byte(&w->in), i;
 
 	env_cfg(&w->e.cfg);
-	w->e.cfg.id.maxin = w->e.cfg.id.maxout = 8192;
+	w->e.cfg.id.maxin = w->e.cfg.id.maxout = 4096;
 	for (i = 0; i < w->e.cfg.id.nops; i++) {
-		w->e.cfg.id.ops[i].max_in = 8192;
-		w->e.cfg.id.ops[i].max_out = 8192;
+		w->e.cfg.id.ops[i].max_in = 4096;
+		w->e.cfg.id.ops[i].max_out = 4096;
 	}
 	w->e.cfg.id.aliasb = (uint8_t)(1 + (options & 3) % 3);
 	w->e.cfg.max_held = options & 4 ? 2 : 32;
@@ -297,9 +301,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint32_t i;
 
 	CHECK(w != NULL);
-	w->in = (struct input){ data, size };
+	w->in = (struct input){ data, size, 0 };
 	start(w);
 	while (w->in.n)
+		one(w);
+	for (i = 0; i < MORE; i++)
 		one(w);
 	env_stop(&w->e);
 	for (i = 0; i < NCMD; i++)

@@ -3,12 +3,10 @@
 #include "ec.h"
 
 /*
- * Bytes of each block that are worked on at a time. With few rows ISA-L reads every source once, and long
- * runs suit the prefetcher; with more it goes over the sources again, which should then be in the cache.
+ * Bytes of each block that are worked on at a time: a page of each of dozens of blocks stays in the cache for
+ * the second round that ISA-L makes over the sources when there are more than a few rows.
  */
-#define STEP_ONCE  ((uint64_t)1 << 20)
-#define STEP_AGAIN ((uint64_t)8 << 10)
-#define ROWS_ONCE  4u
+#define STEP ((uint64_t)4096)
 
 struct blocks {
 	uint8_t *in[EC_MAX + 2], *out[EC_MAX];
@@ -152,7 +150,7 @@ static void run(struct engine_thread *t, const struct job_stage *stage, unsigned
 	const struct ec_plan *plan;
 	struct blocks b;
 	struct ec_req r;
-	uint64_t off, n, most;
+	uint64_t off, n;
 	uint32_t code;
 
 	if (!ec_parse(&r, stage, index, job))
@@ -166,9 +164,8 @@ static void run(struct engine_thread *t, const struct job_stage *stage, unsigned
 		engine_fail(job, index, plan ? NVME_ACCEL_NO_RESOURCES : code);
 		return;
 	}
-	most = r.nrow <= ROWS_ONCE && r.op != NVME_ACCEL_OP_EC_UPDATE ? STEP_ONCE : STEP_AGAIN;
 	for (off = 0; off < r.block; off += n) {
-		n = BASE_MIN(r.block - off, most);
+		n = BASE_MIN(r.block - off, STEP);
 		if (engine_stopped(job)) {
 			engine_fail(job, index, NVME_ACCEL_ABORTED);
 			return;

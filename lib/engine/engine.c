@@ -198,6 +198,17 @@ static void store_raw(struct job *job, unsigned int index)
 	job->sflags |= NVME_ACCEL_SF_STORED_RAW;
 }
 
+static void verify_raw(struct job *job, unsigned int index)
+{
+	uint64_t at;
+
+	if (iov_equal((struct iov_pos){ job->in, job->nin, 0 }, (struct iov_pos){ job->out, job->nout, 0 },
+		      job->in_len, &at))
+		job->sflags |= NVME_ACCEL_SF_VERIFIED;
+	else
+		engine_fail(job, index, NVME_ACCEL_VERIFY_FAILED);
+}
+
 static int did_not_help(const struct job *job)
 {
 	if (job->code == NVME_ACCEL_OK)
@@ -251,7 +262,7 @@ void engine_run_stage(struct engine_thread *t, const struct engine_fn *fn, unsig
 	if (job->flags & NVME_ACCEL_JOB_STORE_IF_LARGER && did_not_help(job)) {
 		store_raw(job, index);
 		if (job->code == NVME_ACCEL_OK && job->flags & NVME_ACCEL_JOB_VERIFY)
-			job->sflags |= NVME_ACCEL_SF_VERIFIED;
+			verify_raw(job, index);
 	} else if (job->code == NVME_ACCEL_OK && job->flags & NVME_ACCEL_JOB_VERIFY) {
 		verify(t, index, job);
 	}

@@ -30,6 +30,12 @@ void engine_thread_forget(struct engine_thread *t);
  * In a chain a digest or checksum stage looks at the data at its place and passes it on: before the first
  * transforming stage it sees the input, behind the last one the output. A job of nothing but digests and
  * checksums has no output. Fill and compare stand alone. in_used is the first transforming stage's.
+ *
+ * VERIFY decompresses what compress stages have made and compares it with what they were given; other stages
+ * are not verified, and a job without a compress stage does not get VERIFIED.
+ *
+ * The output must not overlap the input (erasure coding looks and answers BAD_PARAM), and nobody may change
+ * the input meanwhile: it may be read more than once.
  */
 void engine_run(struct engine_thread *t, struct job *job);
 

@@ -27,6 +27,18 @@ struct sums {
 int sum_file(struct sums *s, const char *path, const struct sum_alg *alg, char hex[SUM_HEX],
 	     uint64_t *nbytes);
 
+/* A line of a list; hex and name point into it. */
+struct sum_line {
+	const struct sum_alg *alg;
+	const char *hex;
+	char *name;
+};
+
+/*
+ * Takes a line, without its end, apart in place. alg: of lines that do not name theirs. False: it is none.
+ */
+bool sum_parse(const struct sum_alg *algs, const struct sum_alg *alg, char *line, struct sum_line *l);
+
 /* -c: checks the lines of one list. */
 int sum_check(struct sums *s, const char *path);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* digest -c and checksum -c: lists of sums, in plain and in tagged form. */
 #include "digest.h"
-#include <ctype.h>
 #include <errno.h>
 #include <json-c/json.h>
 #include <stdlib.h>
@@ -9,83 +8,9 @@
 #include <strings.h>
 #include <unistd.h>
 
-struct check_line {
-	const struct sum_alg *alg;
-	const char *hex;
-	char *name;
-};
-
 struct tally {
 	unsigned long good, wrong, unreadable, malformed, missing;
 };
-
-static size_t hex_len(const char *s)
-{
-	size_t n = 0;
-
-	while (isxdigit((unsigned char)s[n]))
-		n++;
-	return n;
-}
-
-/* In place; false: an escape that no list writes. */
-static bool unescape(char *name)
-{
-	char *to = name;
-
-	for (; *name; name++) {
-		if (*name != '\\') {
-			*to++ = *name;
-			continue;
-		}
-		name++;
-		if (*name != '\\' && *name != 'n' && *name != 'r')
-			return false;
-		*to++ = *name == 'n' ? '\n' : *name == 'r' ? '\r' : '\\';
-	}
-	*to = 0;
-	return true;
-}
-
-/* "HEX  NAME", "HEX *NAME" */
-static bool parse_plain(const struct sums *s, char *line, struct check_line *l)
-{
-	size_t n = hex_len(line);
-
-	if (n != 2u * s->alg->nbytes || line[n] != ' ' || (line[n + 1] != ' ' && line[n + 1] != '*'))
-		return false;
-	line[n] = 0;
-	*l = (struct check_line){ s->alg, line, line + n + 2 };
-	return *l->name;
-}
-
-/* "TAG (NAME) = HEX" */
-static bool parse_tagged(const struct sums *s, char *line, struct check_line *l)
-{
-	char *open = strstr(line, " ("), *close = NULL;
-
-	for (char *p = open; p && (p = strstr(p, ") = ")); p++)
-		close = p;
-	if (!close)
-		return false;
-	*open = 0;
-	*close = 0;
-	for (const struct sum_alg *a = s->algs; a->name; a++)
-		if (!strcmp(a->tag, line))
-			*l = (struct check_line){ a, close + 4, open + 2 };
-	return l->alg && hex_len(l->hex) == 2u * l->alg->nbytes && !l->hex[2 * l->alg->nbytes] && *l->name;
-}
-
-static bool parse(const struct sums *s, char *line, struct check_line *l)
-{
-	bool escaped = *line == '\\';
-
-	memset(l, 0, sizeof(*l));
-	line += escaped;
-	if (!parse_plain(s, line, l) && !parse_tagged(s, line, l))
-		return false;
-	return !escaped || unescape(l->name);
-}
 
 static void verdict(struct sums *s, const char *name, const char *what, bool ok)
 {
@@ -107,7 +32,7 @@ static void verdict(struct sums *s, const char *name, const char *what, bool ok)
 	printf(": %s\n", what);
 }
 
-static int check_one(struct sums *s, const struct check_line *l, struct tally *n)
+static int check_one(struct sums *s, const struct sum_line *l, struct tally *n)
 {
 	char hex[SUM_HEX];
 	uint64_t nbytes;
@@ -165,7 +90,7 @@ int sum_check(struct sums *s, const char *path)
 	bool is_stdin = !strcmp(path, "-");
 	FILE *f = is_stdin ? stdin : fopen(path, "re");
 	struct tally n = { 0 };
-	struct check_line l;
+	struct sum_line l;
 	char *line = NULL;
 	size_t size = 0;
 	ssize_t len;
@@ -178,7 +103,7 @@ int sum_check(struct sums *s, const char *path)
 		/* Comments and empty lines are neither sums nor mistakes. */
 		if (!*line || *line == '#')
 			continue;
-		if (strlen(line) + 2 < (size_t)len || !parse(s, line, &l))
+		if (strlen(line) + 2 < (size_t)len || !sum_parse(s->algs, s->alg, line, &l))
 			n.malformed++;
 		else
 			rc = check_one(s, &l, &n);

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Options: one table a verb, from which getopt's tables and the help are made. */
 #include "tool.h"
-#include <ctype.h>
-#include <errno.h>
 #include <getopt.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { OPT_DEVICE2 = OPT_LONG + 0x80, OPT_SOFTWARE, OPT_HARDWARE };
@@ -280,64 +277,6 @@ void opts_help(const struct tool *t, FILE *f)
 		help_options(t->verb, f);
 	if (t->verb->notes)
 		fprintf(f, "\n%s", t->verb->notes);
-}
-
-/* ---- Arguments ---- */
-
-/* Factor of a suffix; 0: no such suffix. */
-static uint64_t unit(const char *s)
-{
-	static const char letters[] = "kmgtpe";
-	const char *p;
-	uint64_t base = 1024, factor = 1;
-
-	if (!*s)
-		return 1;
-	p = strchr(letters, tolower((unsigned char)*s));
-	if (!p)
-		return 0;
-	if (!strcmp(s + 1, "B") || !strcmp(s + 1, "b"))
-		base = 1000;
-	else if (s[1] && strcmp(s + 1, "i") && strcmp(s + 1, "iB"))
-		return 0;
-	for (const char *l = letters; l <= p; l++)
-		factor *= base;
-	return factor;
-}
-
-int opts_parse_number(const char *text, uint64_t *value)
-{
-	bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
-	const char *digits = hex ? text + 2 : text;
-	unsigned long long n;
-	uint64_t factor;
-	char *end;
-
-	if (!(hex ? isxdigit((unsigned char)*digits) : isdigit((unsigned char)*digits)))
-		return -EINVAL;
-	errno = 0;
-	n = strtoull(digits, &end, hex ? 16 : 10);
-	if (errno == ERANGE)
-		return -ERANGE;
-	factor = unit(end);
-	if (!factor)
-		return -EINVAL;
-	if (__builtin_mul_overflow((uint64_t)n, factor, value))
-		return -ERANGE;
-	return 0;
-}
-
-int opts_number(struct tool *t, const char *option, const char *text, uint64_t min, uint64_t max,
-		uint64_t *value)
-{
-	int rc = opts_parse_number(text, value);
-
-	if (rc == -EINVAL)
-		return tool_usage(t, "%s: '%s' is not a number", option, text);
-	if (rc || *value < min || *value > max)
-		return tool_usage(t, "%s: '%s' is out of range (%llu to %llu)", option, text,
-				  (unsigned long long)min, (unsigned long long)max);
-	return 0;
 }
 
 int opts_choice(struct tool *t, const char *option, const char *text, const char *const *names)

@@ -194,10 +194,12 @@ void deflate_free(struct comp_thread *c);
 void inflate_free(struct comp_thread *c);
 /*
  * A block of n bytes decoded to at most max bytes (out NULL: only counted). Negative: it is wrong or does not
- * fit; LZ4_PLAIN_NO_DISTANCE: a match has distance 0, which liblz4 takes (and leaves what it finds in the
- * output), because looking for it would cost as much as decoding.
+ * fit. Two faults liblz4 lets pass, and looking for them would cost as much as decoding: NO_DISTANCE, a
+ * match of distance 0 (it leaves what it finds in the output), and BAD_END, a last match too near the end
+ * (where there is more room than output).
  */
-#define LZ4_PLAIN_NO_DISTANCE (-2)
+#define LZ4_PLAIN_NO_DISTANCE	(-2)
+#define LZ4_PLAIN_BAD_END	(-3)
 int64_t lz4_plain(const uint8_t *in, size_t n, uint8_t *out, uint64_t max);
 
 void lz4_free(struct comp_thread *c);

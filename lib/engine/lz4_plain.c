@@ -73,9 +73,8 @@ int64_t lz4_plain(const uint8_t *in, size_t n, uint8_t *out, uint64_t max)
 			return -1;
 		at += len;
 		if (s.p == s.end) {
-			/* liblz4 refuses blocks that break the rules for the end in a way it could not read. */
 			if (any && (len < LAST_LITERALS || at - match_at < MATCH_LIMIT))
-				return -1;
+				return LZ4_PLAIN_BAD_END;
 			return (int64_t)at;
 		}
 		match_at = at;

@@ -30,7 +30,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	code[1] = fuzz_run(t, fuzz_fn(stage.op, stage.alg, 1), stage, in, n - 3, b, max, &job[1]);
 	if (code[0] != code[1]) {
 		CHECK(code[0] == NVME_ACCEL_OK);
-		CHECK(lz4_plain(in, n - 3, b, max) == LZ4_PLAIN_NO_DISTANCE);
+		CHECK(lz4_plain(in, n - 3, b, max) == LZ4_PLAIN_NO_DISTANCE ||
+		      lz4_plain(in, n - 3, b, max) == LZ4_PLAIN_BAD_END);
 		return 0;
 	}
 	CHECK(job[0].out_len == job[1].out_len && job[0].out_needed == job[1].out_needed);

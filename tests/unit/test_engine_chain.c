@@ -70,7 +70,9 @@ static struct job chain(uint32_t flags, const void *in, size_t n, void *out, siz
 	before = job;
 	engine_run(t, &job);
 	/* The request comes back as it went in. */
-	assert_memory_equal(&job, &before, offsetof(struct job, code));
+	assert_true(job.in == before.in && job.nin == before.nin && job.in_len == before.in_len);
+	assert_true(job.out == before.out && job.nout == before.nout && job.out_max == before.out_max);
+	assert_true(job.nstage == before.nstage && job.flags == before.flags);
 	return job;
 }
 

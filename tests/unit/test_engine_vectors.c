@@ -121,8 +121,7 @@ static void one_line(struct record *r, char *s, const char *begins, record_fn fn
 	store(r, trim(s), trim(eq + 1));
 }
 
-/* 0: the package is not there. */
-static int run_file(const char *path, const char *begins, record_fn fn, struct tally *tally)
+static void run_file(const char *path, const char *begins, record_fn fn, struct tally *tally)
 {
 	struct record r = { .nfield = 0 };
 	char full[256], *line = NULL;
@@ -131,18 +130,13 @@ static int run_file(const char *path, const char *begins, record_fn fn, struct t
 
 	snprintf(full, sizeof(full), ROOT "%s", path);
 	f = fopen(full, "r");
-	if (!f) {
-		if (errno != ENOENT)
-			fail_msg("%s: %s", full, strerror(errno));
-		printf("# no %s: python3-cryptography-vectors is not installed\n", full);
-		return 0;
-	}
+	if (!f)
+		fail_msg("%s: %s", full, strerror(errno));
 	while (getline(&line, &room, f) >= 0)
 		one_line(&r, trim(line), begins, fn, tally);
 	flush(&r, fn, tally);
 	free(line);
 	fclose(f);
-	return 1;
 }
 
 static void report(const char *what, const struct tally *tally, const char *why)
@@ -258,8 +252,7 @@ static void gcm(void **state)
 	(void)state;
 	for (i = 0; i < 6; i++) {
 		snprintf(path, sizeof(path), "ciphers/AES/GCM/%s.rsp", files[i]);
-		if (!run_file(path, "Count", gcm_record, &tally))
-			skip();
+		run_file(path, "Count", gcm_record, &tally);
 	}
 	report("AES-GCM", &tally, "keys of 192 bits, tags below 12 bytes");
 	assert_int_equal(tally.good + tally.refused, 47250);
@@ -307,8 +300,7 @@ static void xts(void **state)
 	(void)state;
 	for (i = 0; i < 4; i++) {
 		snprintf(path, sizeof(path), "ciphers/AES/XTS/%s.rsp", files[i]);
-		if (!run_file(path, "COUNT", xts_record, &tally))
-			skip();
+		run_file(path, "COUNT", xts_record, &tally);
 	}
 	report("AES-XTS", &tally, "not whole bytes, which no descriptor can say");
 	assert_true(tally.good >= 1000);
@@ -341,10 +333,9 @@ static void ctr(void **state)
 	struct tally tally = { 0, 0 };
 
 	(void)state;
-	if (!run_file("ciphers/AES/CTR/aes-128-ctr.txt", "COUNT", ctr_record, &tally) ||
-	    !run_file("ciphers/AES/CTR/aes-192-ctr.txt", "COUNT", ctr_record, &tally) ||
-	    !run_file("ciphers/AES/CTR/aes-256-ctr.txt", "COUNT", ctr_record, &tally))
-		skip();
+	run_file("ciphers/AES/CTR/aes-128-ctr.txt", "COUNT", ctr_record, &tally);
+	run_file("ciphers/AES/CTR/aes-192-ctr.txt", "COUNT", ctr_record, &tally);
+	run_file("ciphers/AES/CTR/aes-256-ctr.txt", "COUNT", ctr_record, &tally);
 	report("AES-CTR", &tally, "keys of 192 bits");
 	assert_true(tally.good >= 6);
 }
@@ -363,8 +354,7 @@ static void chacha(void **state)
 	struct tally tally = { 0, 0 };
 
 	(void)state;
-	if (!run_file("ciphers/ChaCha20Poly1305/openssl.txt", "COUNT", chacha_record, &tally))
-		skip();
+	run_file("ciphers/ChaCha20Poly1305/openssl.txt", "COUNT", chacha_record, &tally);
 	report("ChaCha20-Poly1305", &tally, "nonces that are not 12 bytes");
 	assert_true(tally.good >= 5);
 }
@@ -423,8 +413,7 @@ static void digests(void **state)
 	for (i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		tally = (struct tally){ 0, 0 };
 		snprintf(path, sizeof(path), "hashes/%s", files[i].path);
-		if (!run_file(path, "Len", files[i].fn, &tally))
-			skip();
+		run_file(path, "Len", files[i].fn, &tally);
 		report(files[i].path, &tally, "");
 		assert_true(tally.good > 0);
 	}
@@ -478,8 +467,7 @@ static void monte_carlo(void **state)
 		tally = (struct tally){ 0, 0 };
 		monte.alg = files[i].alg;
 		monte.sha3 = monte.alg == NVME_ACCEL_ALG_SHA3_256;
-		if (!run_file(files[i].path, "COUNT", monte_record, &tally))
-			skip();
+		run_file(files[i].path, "COUNT", monte_record, &tally);
 		report(files[i].path, &tally, "");
 		assert_int_equal(tally.good, 100);
 	}
@@ -492,5 +480,10 @@ int main(void)
 		cmocka_unit_test(chacha),  cmocka_unit_test(digests), cmocka_unit_test(monte_carlo),
 	};
 
+	/* cmocka says "not ok" of a test that it skips. */
+	if (access(ROOT, R_OK) != 0) {
+		printf("1..1\nok 1 - published vectors # SKIP python3-cryptography-vectors is not installed\n");
+		return 0;
+	}
 	return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -165,6 +165,8 @@ int soft_submit(struct transport_queue *q, struct transport_cmd **cmds, unsigned
 	unsigned int i;
 
 	soft_lock(node);
+	/* Whoever only polls never waits for the clock elsewhere; what is due comes before what is new. */
+	node->tick_ns = model_tick(node->model);
 	for (i = 0; i < n && q->nfree; i++)
 		submit_one(q, cmds[i]);
 	if (!node->opts.threads)

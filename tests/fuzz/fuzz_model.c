@@ -97,20 +97,20 @@ static struct fcmd *fresh(struct world *w, uint8_t opcode, uint64_t off, uint32_
 }
 
 /* In pieces, borrowed or not, from one host or another. */
-static void submit(struct world *w, struct fcmd *f)
+static void submit(struct world *w, struct fcmd *f, uint32_t host)
 {
 	uint32_t how = byte(&w->in), n = 0, part;
 	uint64_t left = f->c.c.nbytes;
 	uint8_t *p = f->buf;
 
 	f->c.c.flags = how & 1 ? MODEL_CMD_BORROW : 0;
-	f->c.c.host = how >> 1 & 1;
+	f->c.c.host = host ^ (how >> 1 & 7) / 7;
 	if (how & 4 && left > BLOCK) {
 		f->c.iov[n++] = (struct iovec){ p, BLOCK };
 		p += BLOCK;
 		left -= BLOCK;
 	}
-	for (how >>= 3; how && n < 16 && left > 1; how--) {
+	for (how >>= 4; how && n < 16 && left > 1; how--) {
 		part = 1 + word(&w->in) % (uint32_t)(left - 1);
 		f->c.iov[n++] = (struct iovec){ p, part };
 		p += part;
@@ -121,10 +121,30 @@ static void submit(struct world *w, struct fcmd *f)
 	env_submit(&w->e, &f->c);
 }
 
+/* The number that the slot would take next, as its status blocks tell. */
+static uint32_t next_seq(struct world *w, uint32_t slot)
+{
+	uint8_t block[BLOCK];
+	struct wire_status st;
+	uint64_t last = 0;
+	uint32_t alias;
+
+	for (alias = 0; alias < 1u << w->e.cfg.id.aliasb; alias++) {
+		if (env_io(&w->e, MODEL_READ, wire_slot_addr(&w->e.cfg.id, slot, alias, 1), block, BLOCK, slot / 2))
+			continue;
+		CHECK(wire_status_decode(&st, block, BLOCK) == WIRE_OK);
+		if (st.state < NVME_ACCEL_ST_LOADING || st.code == NVME_ACCEL_BUSY || st.code == NVME_ACCEL_SEQ_GAP)
+			continue;
+		last = st.seq > last ? st.seq : last;
+	}
+	return (uint32_t)last + 1;
+}
+
 static void put_desc(struct world *w)
 {
 	struct input *in = &w->in;
-	uint32_t slot = byte(in) % 4, seq = byte(in), blocks = byte(in) % 10, flags = word(in), change = byte(in);
+	uint32_t slot = byte(in) % 4, how = byte(in), blocks = byte(in) % 10, flags = word(in), change = byte(in);
+	uint32_t seq = how < 180 ? next_seq(w, slot) : how < 220 ? next_seq(w, slot) - 1 : byte(in);
 	uint64_t addr = wire_slot_addr(&w->e.cfg.id, slot, seq, 0);
 	struct fcmd *f = fresh(w, MODEL_WRITE, addr, BLOCK + BLOCK * blocks);
 	uint8_t params[64] = { 32, 12, 16 };
@@ -132,9 +152,14 @@ static void put_desc(struct world *w)
 
 	if (!f)
 		return;
+	if (change < 200)
+		change = 0;
 	desc_fill(&d, (uint8_t)(1 + slot / 2), slot / 2, 1 + (change & 1 ? byte(in) : 0), seq ? seq : 1,
 		  word(in) % 4600, word(in) % 4600);
 	d.flags = (uint16_t)(flags & NVME_ACCEL_JOB_FLAGS);
+	if (how & 1)		/* what a client would send */
+		d.flags = NVME_ACCEL_JOB_START | (flags & (NVME_ACCEL_JOB_COMPLETE_ON_DONE | NVME_ACCEL_JOB_EXPLICIT |
+							   NVME_ACCEL_JOB_RELEASE_RESULT));
 	d.limit_ms = flags >> 13 ? 20 : 0;
 	d.stage[0].param = params;
 	d.stage[0].param_len = byte(in) % sizeof(params);
@@ -148,7 +173,7 @@ static void put_desc(struct world *w)
 
 		le32_put(f->buf + 252, base_crc32c(base_crc32c(0, f->buf, 252), f->buf + 256, n > 256 ? 256 : n));
 	}
-	submit(w, f);
+	submit(w, f, slot / 2);
 }
 
 static void put_claim(struct world *w)
@@ -169,7 +194,7 @@ static void put_claim(struct world *w)
 	if (kind & 64)
 		f->buf[byte(in) % 128] = (uint8_t)byte(in);
 	le32_put(f->buf + 124, base_crc32c(0, f->buf, 124));
-	submit(w, f);
+	submit(w, f, index & 1);
 }
 
 /* Anywhere: a region's start, a window's, or near one. */
@@ -183,13 +208,23 @@ static uint64_t somewhere(struct world *w)
 	return base[where & 7] + (uint64_t)byte(&w->in) * BLOCK - (where & 128 ? 4096 : 0);
 }
 
-static void any_read(struct world *w, int wait)
+static void any_read(struct world *w)
 {
-	uint64_t off = wait ? wire_wait_addr(&w->e.cfg.id, byte(&w->in) % 4, byte(&w->in)) : somewhere(w);
+	struct fcmd *f = fresh(w, MODEL_READ, somewhere(w), BLOCK * (1 + byte(&w->in) % 17));
+
+	if (f)
+		submit(w, f, byte(&w->in) & 1);
+}
+
+static void wait_read(struct world *w)
+{
+	uint32_t slot = byte(&w->in) % 4, how = byte(&w->in);
+	uint32_t seq = how < 200 ? next_seq(w, slot) : how;
+	uint64_t off = wire_wait_addr(&w->e.cfg.id, slot, seq);
 	struct fcmd *f = fresh(w, MODEL_READ, off, BLOCK * (1 + byte(&w->in) % 17));
 
 	if (f)
-		submit(w, f);
+		submit(w, f, slot / 2);
 }
 
 static void any_write(struct world *w)
@@ -201,7 +236,7 @@ static void any_write(struct world *w)
 		return;
 	for (i = 0; i < n && i < 300; i++)
 		f->buf[i] = (uint8_t)byte(&w->in);
-	submit(w, f);
+	submit(w, f, byte(&w->in) & 1);
 }
 
 static void engine(struct world *w)
@@ -252,10 +287,10 @@ static void one(struct world *w)
 		put_claim(w);
 		break;
 	case 3:
-		any_read(w, 0);
+		any_read(w);
 		break;
 	case 4:
-		any_read(w, 1);
+		wait_read(w);
 		break;
 	case 5:
 		any_write(w);

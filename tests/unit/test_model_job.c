@@ -299,6 +299,26 @@ static void reserved_fields(void **state)
 	assert_int_equal(COUNT(f, by_code[NVME_ACCEL_BAD_DESC]), i);
 }
 
+/* No job has the number 0: such a descriptor is an old one, even before the first job. */
+static void number_zero(void **state)
+{
+	struct fix *f = *state;
+	struct wire_desc d;
+	struct wire_status st;
+
+	fill(f, &d, 2, 512);
+	make_write(f, &d, 512);
+	le64_put(f->desc + 8, 0);
+	fix_crc(f->desc);
+	assert_int_equal(env_submit(&f->e, &f->w), 0);
+	st = status(f, 2);
+	check_status(&st, NVME_ACCEL_ST_CLAIMED, 0, 0);
+	assert_int_equal(COUNT(f, stale), 1);
+	fill(f, &d, 1, 512);
+	assert_int_equal(send(f, &d, 512), 0);
+	assert_int_equal(f->e.started, 1);
+}
+
 static void wrong_alias(void **state)
 {
 	struct fix *f = *state;
@@ -656,7 +676,7 @@ int main(void)
 		T(inline_job), T(inline_no_output), T(empty_input), T(explicit_any_order),
 		T(explicit_descriptor_last), T(split_inline), T(arrival_forgotten), T(late_data_ignored),
 		T(data_ahead), TS(short_write, setup_no_explicit), T(foreign_descriptors),
-		T(damaged_descriptors), T(reserved_fields), T(wrong_alias), T(job_errors),
+		T(damaged_descriptors), T(reserved_fields), T(number_zero), T(wrong_alias), T(job_errors),
 		TS(missing_features, setup_needs_features), T(checked_only), T(duplicates), T(gaps),
 		T(busy), T(loading_superseded), T(result_until_next), T(windows),
 		TS(eight_aliases, setup_big_blocks),

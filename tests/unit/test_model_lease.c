@@ -121,6 +121,7 @@ static void claim_and_release(void **state)
 	struct wire_claim c;
 	struct wire_lease l = lease(f, 2);
 	uint8_t page[4096];
+	size_t i;
 
 	assert_int_equal(l.state, FREE);
 	claim_fill(&c, CLAIM, 3, l.epoch, 2);
@@ -148,6 +149,9 @@ static void claim_and_release(void **state)
 	assert_int_equal(l.nslot, 0);
 	assert_true(mem_is_zero(l.claim_id, 8));
 	assert_int_equal(f->e.live, 0);
+	/* And is gone with the lease. */
+	for (i = 0; i + 16 <= model_size(&f->e.cfg); i++)
+		assert_memory_not_equal((uint8_t *)f->e.mem + i, c.nonce, 16);
 }
 
 static void claims_that_lose(void **state)

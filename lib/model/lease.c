@@ -124,8 +124,8 @@ static uint32_t grant(struct model *m, struct lease *l, const struct wire_claim 
 	return grant_slots(m, l, (uint32_t)(l - m->leases), BASE_MAX(wanted, min), min);
 }
 
-static uint32_t claim(struct model *m, struct lease *l, const struct model_cmd *cmd, const struct wire_claim *c,
-		      uint64_t now)
+static uint32_t claim(struct model *m, struct lease *l, const struct model_cmd *cmd,
+		      const struct wire_claim *c, uint64_t now)
 {
 	uint32_t ms = duration(m, c->duration_ms, m->lease_default_ms), code;
 
@@ -165,8 +165,8 @@ static uint32_t check_holder(const struct model *m, const struct lease *l, const
 	return host_ok(m, l, cmd->host) ? NVME_ACCEL_REFUSED_NOT : NVME_ACCEL_REFUSED_HOST;
 }
 
-static uint32_t renew(struct model *m, struct lease *l, const struct model_cmd *cmd, const struct wire_claim *c,
-		      uint64_t now)
+static uint32_t renew(struct model *m, struct lease *l, const struct model_cmd *cmd,
+		      const struct wire_claim *c, uint64_t now)
 {
 	uint32_t code = check_holder(m, l, cmd, c), ms;
 

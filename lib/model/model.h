@@ -52,9 +52,9 @@ enum model_opcode { MODEL_READ = 2, MODEL_WRITE = 1, MODEL_FLUSH = 0 };	/* NVM o
  * no job gives NO_RESOURCES. Input of job n + 2^a - 1 (a: alias bits) may be sent once descriptor n has been
  * accepted; what comes earlier is ignored as late data of the alias's last job.
  *
- * What no device can tell: input carries neither seq nor nonce, so a write that a path delivers after its alias
- * has been opened for a later job (or its slot for a later lease of the same host) counts as that one's. Where
- * paths may do so, send the descriptor when the input's writes have completed, or send IN_CRC.
+ * What no device can tell: input carries neither seq nor nonce, so a write that a path delivers after its
+ * alias has been opened for a later job (or its slot for a later lease of the same host) counts as that
+ * one's. Where paths may do so, send the descriptor when the input's writes have completed, or send IN_CRC.
  */
 
 struct model_cmd {
@@ -139,8 +139,8 @@ void model_host_gone(struct model *m, uint64_t host);
 
 /*
  * Does what is due by the clock (lease expiry, HOLDMAX, time limits); returns when to call next, in ns of
- * now_ns(), UINT64_MAX for never. Any other call may bring that forward: ask again before a long sleep. A call
- * before anything is due costs no more than reading the clock.
+ * now_ns(), UINT64_MAX for never. Any other call may bring that forward: ask again before a long sleep. A
+ * call before anything is due costs no more than reading the clock.
  */
 uint64_t model_tick(struct model *m);
 

@@ -219,7 +219,8 @@ int slot_write(struct model *m, struct model_cmd *cmd, const struct wire_addr *a
 
 /* data.c */
 void alias_reset(struct alias *a);
-void data_store(struct model *m, struct slot *s, uint8_t alias, struct iov_pos *pos, uint64_t off, uint64_t n);
+void data_store(struct model *m, struct slot *s, uint8_t alias, struct iov_pos *pos, uint64_t off,
+		uint64_t n);
 int data_complete(const struct model *m, const struct slot *s);
 int data_write(struct model *m, struct slot *s, struct model_cmd *cmd, uint8_t alias, uint64_t off);
 int data_borrow(struct model *m, struct slot *s, struct model_cmd *cmd);

@@ -131,8 +131,8 @@ static int unpadded(const struct slot *s, const struct model_cmd *cmd, uint8_t a
 	       s->flags & NVME_ACCEL_JOB_RELEASE_RESULT;
 }
 
-static void put_output(struct model *m, struct slot *s, struct model_cmd *cmd, struct iov_pos *pos, uint64_t off,
-		       uint64_t n)
+static void put_output(struct model *m, struct slot *s, struct model_cmd *cmd, struct iov_pos *pos,
+		       uint64_t off, uint64_t n)
 {
 	uint64_t have = readable(s, cmd->alias), part = 0;
 

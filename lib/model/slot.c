@@ -232,8 +232,8 @@ static void salvage(struct model *m)
 }
 
 /*
- * Whether it is a descriptor, and as its sender wrote it. If not, its numbers mean nothing: nobody can be told
- * but the sender of the command.
+ * Whether it is a descriptor, and as its sender wrote it. If not, its numbers mean nothing: nobody can be
+ * told but the sender of the command.
  */
 static int intact(const struct model *m, enum wire_err err)
 {
@@ -243,7 +243,8 @@ static int intact(const struct model *m, enum wire_err err)
 	return err != WIRE_LENGTH || le16_get(RAW(m, param_len)) <= m->block - NVME_ACCEL_PARAM_OFF;
 }
 
-static int desc_judge(struct model *m, struct slot *s, struct model_cmd *cmd, uint8_t alias, enum wire_err err)
+static int desc_judge(struct model *m, struct slot *s, struct model_cmd *cmd, uint8_t alias,
+		      enum wire_err err)
 {
 	uint64_t now = now_ns(m);
 	struct lease *l;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Bytes as a sequence of commands to a device: descriptors, claims and data with fields from the input and the
- * checksums put right, raw blocks, reads anywhere, outcomes that an engine should not report, time, resets.
- * Buffers are exactly as long as the command says, so that a sanitizer sees a byte too many; every command must
- * complete once, every status block decode, all memory come back empty.
+ * Bytes as a sequence of commands to a device: descriptors, claims and data with fields from the input and
+ * the checksums put right, raw blocks, reads anywhere, outcomes that an engine should not report, time,
+ * resets. Buffers are exactly as long as the command says, so that a sanitizer sees a byte too many; every
+ * command must complete once, every status block decode, all memory come back empty.
  */
 #include "../unit/test_model_env.h"
 
@@ -130,10 +130,12 @@ static uint32_t next_seq(struct world *w, uint32_t slot)
 	uint32_t alias;
 
 	for (alias = 0; alias < 1u << w->e.cfg.id.aliasb; alias++) {
-		if (env_io(&w->e, MODEL_READ, wire_slot_addr(&w->e.cfg.id, slot, alias, 1), block, BLOCK, slot / 2))
+		if (env_io(&w->e, MODEL_READ, wire_slot_addr(&w->e.cfg.id, slot, alias, 1), block, BLOCK,
+			   slot / 2))
 			continue;
 		CHECK(wire_status_decode(&st, block, BLOCK) == WIRE_OK);
-		if (st.state < NVME_ACCEL_ST_LOADING || st.code == NVME_ACCEL_BUSY || st.code == NVME_ACCEL_SEQ_GAP)
+		if (st.state < NVME_ACCEL_ST_LOADING || st.code == NVME_ACCEL_BUSY ||
+		    st.code == NVME_ACCEL_SEQ_GAP)
 			continue;
 		last = st.seq > last ? st.seq : last;
 	}
@@ -143,7 +145,8 @@ static uint32_t next_seq(struct world *w, uint32_t slot)
 static void put_desc(struct world *w)
 {
 	struct input *in = &w->in;
-	uint32_t slot = byte(in) % 4, how = byte(in), blocks = byte(in) % 10, flags = word(in), change = byte(in);
+	uint32_t slot = byte(in) % 4, how = byte(in), blocks = byte(in) % 10, flags = word(in),
+		 change = byte(in);
 	uint32_t seq = how < 180 ? next_seq(w, slot) : how < 220 ? next_seq(w, slot) - 1 : byte(in);
 	uint64_t addr = wire_slot_addr(&w->e.cfg.id, slot, seq, 0);
 	struct fcmd *f = fresh(w, MODEL_WRITE, addr, BLOCK + BLOCK * blocks);
@@ -158,8 +161,9 @@ static void put_desc(struct world *w)
 		  word(in) % 4600, word(in) % 4600);
 	d.flags = (uint16_t)(flags & NVME_ACCEL_JOB_FLAGS);
 	if (how & 1)		/* what a client would send */
-		d.flags = NVME_ACCEL_JOB_START | (flags & (NVME_ACCEL_JOB_COMPLETE_ON_DONE | NVME_ACCEL_JOB_EXPLICIT |
-							   NVME_ACCEL_JOB_RELEASE_RESULT));
+		d.flags = NVME_ACCEL_JOB_START |
+			  (flags & (NVME_ACCEL_JOB_COMPLETE_ON_DONE | NVME_ACCEL_JOB_EXPLICIT |
+				    NVME_ACCEL_JOB_RELEASE_RESULT));
 	d.limit_ms = flags >> 13 ? 20 : 0;
 	d.stage[0].param = params;
 	d.stage[0].param_len = byte(in) % sizeof(params);
@@ -171,7 +175,8 @@ static void put_desc(struct world *w)
 	if (!(change & 8)) {
 		uint32_t n = le16_get(f->buf + 88);
 
-		le32_put(f->buf + 252, base_crc32c(base_crc32c(0, f->buf, 252), f->buf + 256, n > 256 ? 256 : n));
+		le32_put(f->buf + 252,
+			 base_crc32c(base_crc32c(0, f->buf, 252), f->buf + 256, n > 256 ? 256 : n));
 	}
 	submit(w, f, slot / 2);
 }
@@ -202,8 +207,14 @@ static uint64_t somewhere(struct world *w)
 {
 	const struct wire_id *id = &w->e.cfg.id;
 	uint32_t where = byte(&w->in), slot = byte(&w->in) % 9;
-	uint64_t base[] = { 0, id->info_off, id->stats_off, id->lease_off, id->slot_off, id->nsze << 9,
-			    wire_slot_addr(id, slot, where >> 3, 0), wire_slot_addr(id, slot, where >> 3, 1) };
+	uint64_t base[] = { 0,
+			    id->info_off,
+			    id->stats_off,
+			    id->lease_off,
+			    id->slot_off,
+			    id->nsze << 9,
+			    wire_slot_addr(id, slot, where >> 3, 0),
+			    wire_slot_addr(id, slot, where >> 3, 1) };
 
 	return base[where & 7] + (uint64_t)byte(&w->in) * BLOCK - (where & 128 ? 4096 : 0);
 }

@@ -28,8 +28,8 @@ struct env {
 	/* Memory. */
 	long live;				/* pieces that are out */
 	unsigned int gets;
-	unsigned int fail_at;			/* the n-th mem_get() from 1 fails, and those behind it; 0: none */
-	int dirty;				/* breaks the contract: memory is neither zeroed nor cleaned */
+	unsigned int fail_at; /* the n-th mem_get() from 1 fails, and those behind it; 0: none */
+	int dirty;	      /* breaks the contract: memory is neither zeroed nor cleaned */
 	unsigned int unclean;			/* pieces given back with something in them */
 	/* Commands. */
 	unsigned int done, twice;

@@ -568,7 +568,8 @@ static void windows(void **state)
 	/* The read half does not take writes; the input ends after maxin. */
 	assert_int_equal(env_io(&f->e, MODEL_WRITE, raddr(f, 1), f->in, 512, 0), FIELD_);
 	assert_int_equal(env_io(&f->e, MODEL_WRITE, waddr(f, 1) + f->b + 24576 - 512, f->in, 512, 0), 0);
-	assert_int_equal(env_io(&f->e, MODEL_WRITE, waddr(f, 1) + f->b + 24576 - 512, f->in, 1024, 0), FIELD_);
+	assert_int_equal(env_io(&f->e, MODEL_WRITE, waddr(f, 1) + f->b + 24576 - 512, f->in, 1024, 0),
+			 FIELD_);
 	assert_int_equal(env_io(&f->e, MODEL_WRITE, waddr(f, 1) + half - 512, f->in, 512, 0), FIELD_);
 	/* Across halves, aliases, the WAIT alias. */
 	assert_int_equal(env_io(&f->e, MODEL_READ, waddr(f, 1) + half - 512, f->out, 1024, 0), FIELD_);

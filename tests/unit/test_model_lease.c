@@ -350,8 +350,9 @@ static void draining(void **state)
 	assert_int_equal(f->e.live, 2);
 	assert_int_equal(f->e.njob, 2);
 	/* Nothing can be sent or had meanwhile. */
-	assert_int_equal(env_io(&f->e, MODEL_WRITE, wire_slot_addr(&f->e.cfg.id, 1, 1, 0) + 512, f->in, 512, 0),
-			 MODEL_SC_ACCESS_DENIED);
+	assert_int_equal(
+		env_io(&f->e, MODEL_WRITE, wire_slot_addr(&f->e.cfg.id, 1, 1, 0) + 512, f->in, 512, 0),
+		MODEL_SC_ACCESS_DENIED);
 	assert_int_equal(env_io(&f->e, MODEL_READ, wire_wait_addr(&f->e.cfg.id, 1, 1), block, 512, 0), 0);
 	assert_int_equal(wire_status_decode(&st, block, 512), 0);
 	assert_int_equal(st.state, NVME_ACCEL_ST_LOST);
@@ -404,11 +405,13 @@ static void next_owner_starts_clean(void **state)
 	assert_int_equal(act(f, CLAIM, 0, 1, 1, 8), 0);
 	assert_int_equal(start(f, 0, 1, 0, 1, 1, 0), 0);
 	env_run_all(&f->e);
-	assert_int_equal(env_io(&f->e, MODEL_WRITE, wire_slot_addr(&f->e.cfg.id, 0, 2, 0) + 512, f->in, 4096, 0), 0);
+	assert_int_equal(
+		env_io(&f->e, MODEL_WRITE, wire_slot_addr(&f->e.cfg.id, 0, 2, 0) + 512, f->in, 4096, 0), 0);
 	f->e.now += 10000 * MS;
 	model_tick(f->e.m);
 	assert_int_equal(act(f, CLAIM, 0, 2, 2, 8), 0);
-	assert_int_equal(env_io(&f->e, MODEL_READ, wire_slot_addr(&f->e.cfg.id, 0, 1, 1), f->out, 32768, 0), 0);
+	assert_int_equal(env_io(&f->e, MODEL_READ, wire_slot_addr(&f->e.cfg.id, 0, 1, 1), f->out, 32768, 0),
+			 0);
 	assert_int_equal(wire_status_decode(&st, f->out, 512), 0);
 	assert_int_equal(st.state, NVME_ACCEL_ST_CLAIMED);
 	assert_int_equal(st.seq, 0);
@@ -544,7 +547,8 @@ static void malformed_claims(void **state)
 	assert_int_equal(env_io(&f->e, MODEL_WRITE, lease_addr(&f->e, 0) + 512, page, 512, 0),
 			 MODEL_SC_INVALID_FIELD);
 	memset(page + 512, 0, sizeof(page) - 512);
-	assert_int_equal(env_io(&f->e, MODEL_WRITE, lease_addr(&f->e, 0), page, 8192, 0), MODEL_SC_INVALID_FIELD);
+	assert_int_equal(env_io(&f->e, MODEL_WRITE, lease_addr(&f->e, 0), page, 8192, 0),
+			 MODEL_SC_INVALID_FIELD);
 	assert_int_equal(lease(f, 0).state, FREE);
 	assert_int_equal(env_io(&f->e, MODEL_WRITE, lease_addr(&f->e, 0), page, 4096, 0), 0);
 	assert_int_equal(lease(f, 0).state, FREE + 1);

@@ -75,7 +75,8 @@ static void do_read(struct world *w)
 	uint32_t slot = w->pair >= 0 ? (uint32_t)w->pair : (uint32_t)rnd(w, NSLOT);
 	struct rslot *s = &w->slot[slot];
 	int next = chance(w, 60) || w->pair >= 0;
-	uint8_t alias = chance(w, 70) || next ? alias_of(w, s->last + (uint64_t)next) : (uint8_t)rnd(w, w->na);
+	uint8_t alias = chance(w, 70) || next ? alias_of(w, s->last + (uint64_t)next)
+					      : (uint8_t)rnd(w, w->na);
 	struct rcmd *r = new_cmd(w, MODEL_READ, slot, alias);
 	uint64_t host = s->gen && chance(w, 90) ? (uint64_t)w->lease[s->lease].client : rnd(w, NCLIENT);
 	uint64_t n = chance(w, 50) ? B + MAXIN : B * (1 + rnd(w, NBLK + 1));
@@ -396,15 +397,18 @@ static void do_lease(struct world *w)
 	expire(w);
 	held = le->state == NVME_ACCEL_LEASE_HELD;
 	if (chance(w, 70)) {
-		put_claim(w, NVME_ACCEL_LEASE_RENEW, l, own ? le->gen : le->gen + 1000, le->epoch, le->client);
+		put_claim(w, NVME_ACCEL_LEASE_RENEW, l, own ? le->gen : le->gen + 1000, le->epoch,
+			  le->client);
 		if (held && own)
 			le->expires = w->e.now + le->duration * MS;
 	} else if (chance(w, 80)) {
-		put_claim(w, NVME_ACCEL_LEASE_RELEASE, l, own ? le->gen : le->gen + 1000, le->epoch, le->client);
+		put_claim(w, NVME_ACCEL_LEASE_RELEASE, l, own ? le->gen : le->gen + 1000, le->epoch,
+			  le->client);
 		if (held && own)
 			lease_over(w, (int)l, NVME_ACCEL_LEASE_LOST);
 	} else {
-		put_claim(w, NVME_ACCEL_LEASE_BREAK, l, own ? le->gen : le->gen + 1000, le->epoch, le->client);
+		put_claim(w, NVME_ACCEL_LEASE_BREAK, l, own ? le->gen : le->gen + 1000, le->epoch,
+			  le->client);
 		if (held && own)
 			lease_over(w, (int)l, NVME_ACCEL_LEASE_LOST);
 	}
@@ -736,7 +740,8 @@ static void random_commands(void **state)
 		aborted += w.ended[NVME_ACCEL_ABORTED];
 		timeouts += w.ended[NVME_ACCEL_TIMEOUT];
 	}
-	printf("# seeds %llu..%llu: %llu commands, %llu results, %llu in place, %llu aborted, %llu timed out\n",
+	printf("# seeds %llu..%llu: %llu commands, %llu results, %llu in place, %llu aborted, %llu timed "
+	       "out\n",
 	       (unsigned long long)first_seed, (unsigned long long)seed - 1, (unsigned long long)commands,
 	       (unsigned long long)results, (unsigned long long)in_place, (unsigned long long)aborted,
 	       (unsigned long long)timeouts);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The reference that test_model_random.c compares the model with. It keeps for every slot no more than what the
- * interface says about it, and for every command whether it is due and what it must bring.
+ * The reference that test_model_random.c compares the model with. It keeps for every slot no more than what
+ * the interface says about it, and for every command whether it is due and what it must bring.
  */
 #ifndef TEST_MODEL_REF_H
 #define TEST_MODEL_REF_H
@@ -107,8 +107,8 @@ static int chance(struct world *w, unsigned int percent)
 static void wrong(struct world *w, const char *what, uint64_t a, uint64_t b)
 {
 	if (!w->why[0])
-		snprintf(w->why, sizeof(w->why), "step %llu: %s (%llu, %llu)", (unsigned long long)w->step, what,
-			 (unsigned long long)a, (unsigned long long)b);
+		snprintf(w->why, sizeof(w->why), "step %llu: %s (%llu, %llu)", (unsigned long long)w->step,
+			 what, (unsigned long long)a, (unsigned long long)b);
 }
 
 /* ---- Bytes that say whose they are ---- */
@@ -396,8 +396,8 @@ static void ref_note(struct world *w, uint32_t slot, int kind, uint64_t seq, uin
 }
 
 /* r is not due and not counted as held: that is decided here. */
-static void ref_accept(struct world *w, uint32_t slot, const struct wire_desc *d, struct rcmd *r, uint32_t blocks,
-		       uint32_t code)
+static void ref_accept(struct world *w, uint32_t slot, const struct wire_desc *d, struct rcmd *r,
+		       uint32_t blocks, uint32_t code)
 {
 	struct rslot *s = &w->slot[slot];
 	uint8_t before = alias_of(w, s->last), alias = alias_of(w, d->seq);
@@ -441,8 +441,8 @@ static void ref_accept(struct world *w, uint32_t slot, const struct wire_desc *d
 		ref_start(w, slot);
 }
 
-static void ref_desc(struct world *w, uint32_t slot, const struct wire_desc *d, struct rcmd *r, uint32_t blocks,
-		     uint32_t code)
+static void ref_desc(struct world *w, uint32_t slot, const struct wire_desc *d, struct rcmd *r,
+		     uint32_t blocks, uint32_t code)
 {
 	struct rslot *s = &w->slot[slot];
 
@@ -464,8 +464,8 @@ static void ref_desc(struct world *w, uint32_t slot, const struct wire_desc *d, 
 	}
 }
 
-static void ref_whole(struct world *w, uint32_t slot, const struct wire_desc *d, struct rcmd *r, uint32_t blocks,
-		      int kind, uint32_t code)
+static void ref_whole(struct world *w, uint32_t slot, const struct wire_desc *d, struct rcmd *r,
+		      uint32_t blocks, int kind, uint32_t code)
 {
 	struct rslot *s = &w->slot[slot];
 	struct rlease *l = &w->lease[s->lease];
@@ -580,7 +580,8 @@ static void check_read(struct world *w, struct rcmd *r)
 	}
 	for (; i < r->c.c.nbytes; i++)
 		if (r->buf[i] != expected_byte(r, off + i - B) &&
-		    !(r->x.lost && r->buf[i] == data_byte(r->x.gen, r->slot, r->x.view.seq, off + i - B, 1))) {
+		    !(r->x.lost &&
+		      r->buf[i] == data_byte(r->x.gen, r->slot, r->x.view.seq, off + i - B, 1))) {
 			wrong(w, "byte of the output", off + i - B, r->buf[i]);
 			return;
 		}

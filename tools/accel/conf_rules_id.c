@@ -143,6 +143,20 @@ static int id_copy(struct conf *c)
 	return CONF_PASS;
 }
 
+/* Of what this version defines, a device announces what it does and nothing else. */
+static int id_features(struct conf *c)
+{
+	const uint64_t reserved = NVME_ACCEL_FEAT_STREAMS | NVME_ACCEL_FEAT_VECTOR | NVME_ACCEL_FEAT_NSREF |
+				  NVME_ACCEL_FEAT_OBJECTS | NVME_ACCEL_FEAT_CMB;
+
+	if (!conf_feat(c, NVME_ACCEL_FEAT_INLINE | NVME_ACCEL_FEAT_EXPLICIT))
+		return conf_fail(c, "neither INLINE nor EXPLICIT");
+	if (*ID(c, ifminor) == NVME_ACCEL_IFMINOR && c->id.feat & reserved)
+		return conf_fail(c, "features %#llx are reserved in this version",
+				 (unsigned long long)(c->id.feat & reserved));
+	return CONF_PASS;
+}
+
 static int map_layout(struct conf *c)
 {
 	const struct conf_id *i = &c->id;
@@ -182,6 +196,7 @@ const struct conf_rule conf_rules_id[] = {
 	{ "R-7 R-8", "identity-standard", "the standard fields: sizes, block, no metadata, NOIOB, NGUID", id_standard },
 	{ "R-6", "identity-names", "UUIDs are set, NAME is printable and padded", id_names },
 	{ "R-6 R-16", "identity-ranges", "numbers within their ranges", id_ranges },
+	{ "R-4", "identity-features", "INLINE or EXPLICIT; nothing that is reserved", id_features },
 	{ "R-1", "identity-reserved", "reserved bytes are zero", id_reserved },
 	{ "R-9", "identity-operations", "table of operations: CRC, limits, reserved bytes", id_ops },
 	{ "R-3", "identity-copy", "the same page can be read at INFO_OFF", id_copy },

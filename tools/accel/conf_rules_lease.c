@@ -219,6 +219,25 @@ static int renew(struct conf *c)
 	return rc;
 }
 
+static int renewed_by_jobs(struct conf *c)
+{
+	struct nvme_accel_status st;
+	uint8_t in[CONF_JOB_NBYTES];
+	uint64_t until;
+	int rc;
+
+	if (!c->probe.any || c->id.leasemin_ms > 5000)
+		return conf_skip(c, "no operation that the test can judge, or no lease that is short enough");
+	rc = conf_lease_get(c, &c->lease, 1, 0, c->id.leasemin_ms);
+	conf_data(in, sizeof(in), 61);
+	until = tool_now_ns() + (c->id.leasemin_ms + c->id.leasemin_ms / 2) * 1000000ull;
+	for (uint64_t seq = 1; !rc && tool_now_ns() < until; seq++) {
+		rc = conf_job(c, seq, 0, in, sizeof(in), &st);
+		conf_sleep_ms(c->id.leasemin_ms / 5);
+	}
+	return rc;
+}
+
 static int not_holder(struct conf *c)
 {
 	struct conf_claim claim;
@@ -415,6 +434,7 @@ const struct conf_rule conf_rules_lease[] = {
 	{ "section 1", "slots-free", "SLOTS_FREE follows leases", slots_counted },
 	{ "R-61", "nonce-secret", "the nonce can be read nowhere", nonce_secret },
 	{ "R-26", "renew", "RENEW extends", renew },
+	{ "R-26", "renew-by-jobs", "descriptors of the holder renew the lease", renewed_by_jobs },
 	{ "R-26 R-27", "not-holder", "wrong nonce or epoch: RENEW and RELEASE refused", not_holder },
 	{ "R-27 R-30", "release", "RELEASE frees the record, epoch + 1, and may be repeated", release },
 	{ "R-27", "break", "BREAK by claim_id and epoch only", break_it },

@@ -149,6 +149,40 @@ static int slot_crossing(struct conf *c)
 	return conf_must_fail(c, got, CONF_SC_INVALID_FIELD, "reading across two halves");
 }
 
+static int free_status(struct conf *c, uint32_t slot)
+{
+	uint32_t held = c->lease.slot;
+	struct nvme_accel_status st;
+	int rc;
+
+	c->lease.slot = slot;
+	rc = conf_status(c, 1, &st);
+	c->lease.slot = held;
+	if (!rc && (st.state != NVME_ACCEL_ST_FREE || get_le(&st.bootid, 8) != c->id.bootid))
+		rc = conf_fail(c, "a free slot shows state %u, BOOTID %#llx", st.state,
+			       (unsigned long long)get_le(&st.bootid, 8));
+	return rc;
+}
+
+/* A write that begins well and reaches beyond the input area: refused as a whole. */
+static int too_far(struct conf *c)
+{
+	uint64_t room = (c->id.maxin + c->id.block - 1) / c->id.block * c->id.block + c->id.block;
+	struct nvme_accel_status st;
+	int rc = conf_begin(c);
+
+	if (rc)
+		return rc;
+	if (room + c->id.block > c->id.half)
+		return conf_skip(c, "the input area fills the half window");
+	memset(c->buf, 0, 2 * c->id.block);
+	rc = conf_must_fail(c, conf_write(c, conf_addr(c, c->lease.slot, 1, 0) + room - c->id.block, c->buf,
+					  2 * c->id.block), CONF_SC_INVALID_FIELD, "writing beyond the input area");
+	if (!rc)
+		rc = conf_status(c, 1, &st);
+	return rc ? rc : conf_state(c, &st, NVME_ACCEL_ST_CLAIMED, NVME_ACCEL_OK);
+}
+
 /* The slots of all leases are in their pages; any other is nobody's. */
 static int unleased(struct conf *c)
 {
@@ -171,6 +205,8 @@ static int unleased(struct conf *c)
 	if (!rc)
 		rc = refused_at(c, conf_addr(c, slot, 1, 0) + c->id.block, CONF_SC_ACCESS_DENIED,
 				"writing to a slot without lease");
+	if (!rc)
+		rc = free_status(c, slot);
 	return rc ? rc : zeros_at(c, conf_addr(c, slot, 1, 1) + c->id.block, "reading the output of a free slot");
 }
 
@@ -184,6 +220,7 @@ const struct conf_rule conf_rules_map[] = {
 	{ "R-2", "range", "commands beyond NSZE fail", beyond },
 	{ "R-12 R-17 R-18", "slot-halves", "write halves read as zeros; read halves and guards refuse writes", slot_halves },
 	{ "R-13", "slot-crossing", "a command across two halves fails", slot_crossing },
-	{ "R-20", "slot-free", "a slot without lease refuses writes and shows no output", unleased },
+	{ "R-20", "slot-free", "a slot without lease is FREE, refuses writes, shows no output", unleased },
+	{ "R-17", "input-area", "a write beyond the input area fails as a whole", too_far },
 	{ 0 },
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Sections 2, 4, 8: strangers, leftovers, counters. */
 #include "conf.h"
+#include <openssl/evp.h>
 #include <string.h>
 
 enum { N = CONF_JOB_NBYTES };
@@ -167,6 +168,97 @@ static int stale_epoch(struct conf *c)
 	return rc;
 }
 
+/* ---- A wrong tag releases nothing ---- */
+
+static const uint8_t key[16] = "conformance key", iv[12] = "conf. nonce";
+
+static bool seal_here(const uint8_t *plain, uint8_t *cipher, uint8_t tag[16])
+{
+	EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
+	int n, good;
+
+	good = ctx && EVP_EncryptInit_ex(ctx, EVP_aes_128_gcm(), NULL, key, iv) &&
+	       EVP_EncryptUpdate(ctx, cipher, &n, plain, N) && EVP_EncryptFinal_ex(ctx, cipher + n, &n) &&
+	       EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_GCM_GET_TAG, 16, tag);
+	EVP_CIPHER_CTX_free(ctx);
+	return good;
+}
+
+static int decrypt(struct conf *c, uint64_t seq, const uint8_t *in, const uint8_t tag[16],
+		   struct nvme_accel_status *st)
+{
+	_Alignas(8) uint8_t block[CONF_BLOCK_MAX];
+	struct nvme_accel_desc *d = (struct nvme_accel_desc *)block;
+	uint8_t *p = block + NVME_ACCEL_PARAM_OFF;
+	int rc;
+
+	conf_desc(c, block, seq, NVME_ACCEL_JOB_START, N);
+	put_le(&d->out_max, 8, N);
+	put_le(&d->stage[0].op, 2, NVME_ACCEL_OP_DECRYPT);
+	put_le(&d->stage[0].alg, 2, NVME_ACCEL_ALG_AES_GCM);
+	put_le(&d->stage[0].param_len, 2, 8 + 16 + 12 + 16);
+	put_le(&d->param_len, 2, 8 + 16 + 12 + 16);
+	p[0] = 16;
+	p[1] = 12;
+	p[2] = 16;
+	memcpy(p + 8, key, 16);
+	memcpy(p + 24, iv, 12);
+	memcpy(p + 36, tag, 16);
+	conf_desc_crc(block);
+	rc = conf_must(c, conf_write2(c, conf_addr(c, c->lease.slot, seq, 0), block, c->id.block, in, N),
+		       "writing a decryption");
+	return rc ? rc : conf_wait(c, seq, st);
+}
+
+static bool has_gcm(const struct conf *c)
+{
+	const struct nvme_accel_op *op = (const struct nvme_accel_op *)(c->page + NVME_ACCEL_OPS_OFF);
+
+	for (uint32_t i = 0; i < c->id.nops && i < NVME_ACCEL_MAX_OPS; i++)
+		if (get_le(&op[i].op, 2) == NVME_ACCEL_OP_DECRYPT && get_le(&op[i].alg, 2) == NVME_ACCEL_ALG_AES_GCM)
+			return get_le(&op[i].key_bits_mask, 2) & 1 && get_le(&op[i].max_in, 8) >= N;
+	return false;
+}
+
+static int released(struct conf *c, uint64_t seq, const uint8_t *plain, bool right)
+{
+	int rc = conf_must(c, conf_read(c, conf_addr(c, c->lease.slot, seq, 1) + c->id.block, c->buf, N),
+			   "reading the output");
+
+	if (rc)
+		return rc;
+	if (right)
+		return memcmp(c->buf, plain, N) ? conf_fail(c, "the plaintext is wrong") : CONF_PASS;
+	return bytes_are_zero(c->buf, N) ? CONF_PASS : conf_fail(c, "a wrong tag released something");
+}
+
+static int auth_failed(struct conf *c)
+{
+	uint8_t plain[N], cipher[N], tag[16], wrong[16];
+	struct nvme_accel_status st;
+	int rc;
+
+	if (!has_gcm(c))
+		return conf_skip(c, "the device does not decrypt AES-128-GCM");
+	rc = conf_lease_get(c, &c->lease, 1, 0, 0);
+	conf_data(plain, N, 56);
+	if (!rc && !seal_here(plain, cipher, tag))
+		rc = conf_skip(c, "libcrypto failed");
+	for (uint64_t seq = 1; seq <= 17 && !rc; seq++) {
+		/* Each byte of the tag wrong in turn, then none. */
+		memcpy(wrong, tag, 16);
+		if (seq <= 16)
+			wrong[seq - 1] ^= 0x10;
+		rc = decrypt(c, seq, cipher, wrong, &st);
+		if (!rc)
+			rc = seq <= 16 ? conf_state(c, &st, NVME_ACCEL_ST_FAILED, NVME_ACCEL_AUTH_FAILED) :
+					 conf_state(c, &st, NVME_ACCEL_ST_DONE, NVME_ACCEL_OK);
+		if (!rc)
+			rc = released(c, seq, plain, seq > 16);
+	}
+	return rc;
+}
+
 static int read_stats(struct conf *c, struct nvme_accel_stats *s)
 {
 	int rc = conf_must(c, conf_read(c, c->id.stats_off, s, sizeof(*s)), "reading the statistics");
@@ -218,6 +310,7 @@ const struct conf_rule conf_rules_safe[] = {
 	{ "R-30", "ended-lease", "descriptors of a lease that has ended are refused", stale_epoch },
 	{ "R-63", "zeroed", "outputs end with the lease", zeroed },
 	{ "R-63", "input-gone", "inputs end with the lease", input_gone },
+	{ "R-58", "auth-failed", "a wrong tag of AES-GCM releases nothing", auth_failed },
 	{ "section 2", "statistics", "counters only grow, and count", statistics },
 	{ 0 },
 };

@@ -204,6 +204,88 @@ static int abort_job(struct conf *c)
 	return rc ? rc : conf_right(c, 2, &st, in, N);
 }
 
+/* The abort has overtaken its job: the number is used up, the job will not run. */
+static int abort_first(struct conf *c)
+{
+	_Alignas(8) uint8_t block[CONF_BLOCK_MAX];
+	struct nvme_accel_status st;
+	uint8_t in[N];
+	int rc = conf_begin(c);
+
+	if (rc)
+		return rc;
+	conf_data(in, N, 34);
+	conf_desc(c, block, 1, NVME_ACCEL_JOB_ABORT, N);
+	rc = conf_must(c, put(c, 1, block, in, 0), "aborting a job that has not come");
+	if (!rc)
+		rc = conf_wait(c, 1, &st);
+	if (!rc)
+		rc = conf_state(c, &st, NVME_ACCEL_ST_ABORTED, NVME_ACCEL_ABORTED);
+	conf_desc(c, block, 1, NVME_ACCEL_JOB_START, N);
+	if (!rc)
+		rc = conf_must(c, put(c, 1, block, in, N), "writing the descriptor of an aborted job");
+	if (!rc)
+		rc = conf_status(c, 1, &st);
+	if (!rc)
+		rc = conf_state(c, &st, NVME_ACCEL_ST_ABORTED, NVME_ACCEL_ABORTED);
+	if (!rc)
+		rc = conf_job(c, 2, 0, in, N, &st);
+	return rc ? rc : conf_right(c, 2, &st, in, N);
+}
+
+/* The next descriptor comes while input is missing: the job is lost, the next one is not. */
+static int overtaken(struct conf *c)
+{
+	struct nvme_accel_status st;
+	uint8_t in[N];
+	int rc;
+
+	if (!conf_feat(c, NVME_ACCEL_FEAT_EXPLICIT))
+		return conf_skip(c, "the device does not announce EXPLICIT");
+	rc = conf_begin(c);
+	conf_data(in, N, 35);
+	if (!rc)
+		rc = load_half(c, 1, in);
+	if (!rc)
+		rc = conf_job(c, 2, 0, in, N, &st);
+	if (!rc)
+		rc = conf_right(c, 2, &st, in, N);
+	if (!rc)
+		rc = conf_status(c, 1, &st);
+	if (!rc && st.state != NVME_ACCEL_ST_SUPERSEDED)
+		rc = conf_fail(c, "the job that lost its input shows state %u", st.state);
+	return rc;
+}
+
+/* With RELEASE_RESULT the output may be gone after one read; what there is must be true. */
+static int release_result(struct conf *c)
+{
+	struct nvme_accel_status st;
+	uint8_t in[N];
+	size_t n = c->id.block + N;
+	int rc = conf_begin(c);
+
+	conf_data(in, N, 36);
+	if (!rc)
+		rc = conf_job(c, 1, NVME_ACCEL_JOB_RELEASE_RESULT, in, N, &st);
+	if (!rc)
+		rc = conf_right(c, 1, &st, in, N);
+	for (unsigned int i = 0; i < 2 && !rc; i++) {
+		rc = conf_must(c, conf_read(c, conf_addr(c, c->lease.slot, 1, 1), c->buf, n), "reading status and output");
+		memcpy(&st, c->buf, sizeof(st));
+		if (!rc)
+			rc = conf_state(c, &st, NVME_ACCEL_ST_DONE, NVME_ACCEL_OK);
+		if (rc || !c->probe.output)
+			continue;
+		if (get_le(&st.flags, 2) & NVME_ACCEL_SF_OUTPUT_VALID ? memcmp(c->buf + c->id.block, in, N) :
+		    !bytes_are_zero(c->buf + c->id.block, N))
+			rc = conf_fail(c, "OUTPUT_VALID and output contradict each other");
+	}
+	if (!rc)
+		rc = conf_job(c, 2, 0, in, N, &st);
+	return rc ? rc : conf_right(c, 2, &st, in, N);
+}
+
 static int abort_done(struct conf *c)
 {
 	_Alignas(8) uint8_t block[CONF_BLOCK_MAX];
@@ -291,6 +373,9 @@ const struct conf_rule conf_rules_seq[] = {
 	{ "R-41", "check-only", "without START a descriptor is only checked", check_only },
 	{ "R-36", "late-data", "data for an old job do no harm", late_data },
 	{ "R-44", "abort", "ABORT ends a job, and may be repeated", abort_job },
+	{ "R-44", "abort-first", "an ABORT that overtakes its job uses the number up", abort_first },
+	{ "R-37", "overtaken", "a job whose input is missing is lost to the next", overtaken },
+	{ "R-43", "release-result", "RELEASE_RESULT: status and output stay true", release_result },
 	{ "R-44", "abort-done", "ABORT of a job that has ended changes nothing", abort_done },
 	{ "R-45", "time-limit", "a job beyond its time limit ends with TIMEOUT", time_limit },
 	{ 0 },

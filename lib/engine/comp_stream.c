@@ -197,8 +197,8 @@ static int step_tail(struct comp_stream *s, struct window *w)
 	return 1;
 }
 
-static enum engine_stream_state stream_step(void *ctx, const void *in, size_t *in_len, void *out, size_t *out_len,
-					    uint32_t *code)
+static enum engine_stream_state stream_step(void *ctx, const void *in, size_t *in_len, void *out,
+					    size_t *out_len, uint32_t *code)
 {
 	struct comp_stream *s = ctx;
 	struct window w = { in ? in : "", *in_len, out, *out_len, 0 };

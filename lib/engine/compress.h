@@ -28,8 +28,10 @@ struct comp_thread {
 	int zlib_level, zlib_bits;			/* of zlib_deflate */
 	struct z_stream_s *zlib_inflate;
 	void *lz4, *lz4hc;
-	void *lz4f_c, *lz4f_d;				/* LZ4F_cctx, LZ4F_dctx */
-	void *zstd_c, *zstd_d;				/* ZSTD_CCtx, ZSTD_DCtx */
+	struct LZ4F_cctx_s *lz4f_c;
+	struct LZ4F_dctx_s *lz4f_d;
+	struct ZSTD_CCtx_s *zstd_c;
+	struct ZSTD_DCtx_s *zstd_d;
 };
 
 /* The thread's contexts, made if need be; NULL: no memory. */
@@ -148,7 +150,8 @@ uint64_t deflate_stored_len(uint64_t in_len, int chunk);
  * on return bytes made. END: its own end was reached, and no byte behind it was taken.
  */
 enum dec_state { DEC_MORE, DEC_END, DEC_BAD, DEC_FULL, DEC_STOPPED, DEC_NO_MEMORY };
-typedef enum dec_state (*dec_step)(void *ctx, const uint8_t *in, size_t *in_len, uint8_t *out, size_t *out_len);
+typedef enum dec_state (*dec_step)(void *ctx, const uint8_t *in, size_t *in_len, uint8_t *out,
+				   size_t *out_len);
 
 struct dec_run {
 	struct src src;

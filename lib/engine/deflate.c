@@ -190,7 +190,7 @@ static enum raw_state raw_placed(struct raw *r, const uint8_t *place, size_t n)
 	return sink_put(&r->sink, place, n) ? RAW_SHORT : RAW_OK;
 }
 
-/* Turns n bytes of a finished stream into a chunk; there is room for FLUSH_NBYTES more. 0: it is no stream. */
+/* Turns n bytes of a finished stream, with room for FLUSH_NBYTES more, into a chunk. 0: it is no stream. */
 static size_t make_chunk(uint8_t *out, size_t n)
 {
 	static const uint8_t empty[4] = { 0, 0, 0xff, 0xff };

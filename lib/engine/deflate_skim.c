@@ -331,7 +331,10 @@ static int read_lens(struct walk *w, const struct code *c, uint8_t *lens, unsign
 		if (sym == 16 && !i)
 			return -1;
 		len = sym == 16 ? lens[i - 1] : 0;
-		repeat = sym == 16 ? 3 + take(&w->b, 2) : sym == 17 ? 3 + take(&w->b, 3) : 11 + take(&w->b, 7);
+		if (sym == 18)
+			repeat = 11 + take(&w->b, 7);
+		else
+			repeat = 3 + take(&w->b, sym == 16 ? 2 : 3);
 		if (repeat > n - i)
 			return -1;
 		memset(lens + i, (int)len, repeat);

@@ -190,8 +190,8 @@ static struct inflate_state *isal_get(struct engine_thread *t)
 /* All input taken, all output given, and the next thing would be the header of a block. */
 static int isal_between_blocks(const struct inflate_state *z)
 {
-	return (z->block_state == ISAL_BLOCK_NEW_HDR || z->block_state == ISAL_BLOCK_HDR) && !z->tmp_in_size &&
-	       !z->read_in_length && z->tmp_out_valid == z->tmp_out_processed;
+	return (z->block_state == ISAL_BLOCK_NEW_HDR || z->block_state == ISAL_BLOCK_HDR) &&
+	       !z->tmp_in_size && !z->read_in_length && z->tmp_out_valid == z->tmp_out_processed;
 }
 
 static void dec_run_init(struct dec_run *r, const struct job_stage *stage, const struct job *job,

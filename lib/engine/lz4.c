@@ -180,7 +180,7 @@ COMP_RUN(lz4f_compress)
 	uint32_t code;
 	void *out;
 
-	if (c && !c->lz4f_c && LZ4F_isError(LZ4F_createCompressionContext((LZ4F_cctx **)&c->lz4f_c, LZ4F_VERSION)))
+	if (c && !c->lz4f_c && LZ4F_isError(LZ4F_createCompressionContext(&c->lz4f_c, LZ4F_VERSION)))
 		c->lz4f_c = NULL;
 	bounced = sink_room(&sink, &out, want) < want;
 	if (bounced)
@@ -244,7 +244,7 @@ COMP_RUN(lz4f_decompress)
 	struct dec_run r = { .src = src_of(job), .sink = sink_of(job), .check_alg = NVME_ACCEL_ALG_DEFLATE };
 	enum dec_state state;
 
-	if (c && !c->lz4f_d && LZ4F_isError(LZ4F_createDecompressionContext((LZ4F_dctx **)&c->lz4f_d, LZ4F_VERSION)))
+	if (c && !c->lz4f_d && LZ4F_isError(LZ4F_createDecompressionContext(&c->lz4f_d, LZ4F_VERSION)))
 		c->lz4f_d = NULL;
 	if (!c || !c->lz4f_d) {
 		engine_fail(job, index, NVME_ACCEL_NO_RESOURCES);

@@ -115,18 +115,21 @@ static void fail_short(unsigned int index, struct job *job)
 	uint8_t head[18];
 	size_t n = iov_read(&pos, head, (size_t)BASE_MIN(job->in_len, (uint64_t)sizeof(head)));
 	unsigned long long content = ZSTD_getFrameContentSize(head, n);
+	uint64_t most = content_max(job->in_len), need = content;
+	int known = content != ZSTD_CONTENTSIZE_UNKNOWN && content != ZSTD_CONTENTSIZE_ERROR;
 
-	if (content == ZSTD_CONTENTSIZE_UNKNOWN || content == ZSTD_CONTENTSIZE_ERROR)
-		comp_short(job, index,
-			   BASE_MIN(BASE_MAX(job->out_max * 2, job->in_len * 4), content_max(job->in_len)), 0);
-	else if (content <= job->out_max || content > content_max(job->in_len))
+	if (!known)
+		need = BASE_MIN(BASE_MAX(job->out_max * 2, job->in_len * 4), most);
+	/* Room for all that the bytes can hold, and still too small: they are wrong. */
+	if (need <= job->out_max || need > most)
 		engine_fail(job, index, NVME_ACCEL_BAD_INPUT_DATA);
 	else
-		comp_short(job, index, content, 1);
+		comp_short(job, index, need, known);
 }
 
 /* Lists go through the streaming decoder, which keeps a window for itself. */
-static void decompress_list(ZSTD_DCtx *dctx, const struct job_stage *stage, unsigned int index, struct job *job)
+static void decompress_list(ZSTD_DCtx *dctx, const struct job_stage *stage, unsigned int index,
+			    struct job *job)
 {
 	struct dec_run r = { .src = src_of(job), .sink = sink_of(job), .check_alg = NVME_ACCEL_ALG_DEFLATE };
 	enum dec_state state = job->in_len ? dec_run(job, &r, zstd_step, dctx) : DEC_BAD;

@@ -26,7 +26,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 static inline uint8_t *flush_with_guard(uint8_t **room, const uint8_t *p, size_t n)
 {
 	if (!*room) {
-		*room = mmap(NULL, FUZZ_ROOM + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		*room = mmap(NULL, FUZZ_ROOM + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			     0);
 		CHECK(*room != MAP_FAILED);
 		CHECK(!mprotect(*room + FUZZ_ROOM, 4096, PROT_NONE));
 	}

@@ -39,8 +39,11 @@ static void round_trip(struct engine_thread *t, const uint8_t *in, size_t n, uin
 		       uint32_t flags)
 {
 	static uint8_t *room;
-	struct job_stage stage = { .op = NVME_ACCEL_OP_COMPRESS, .alg = NVME_ACCEL_ALG_DEFLATE, .flags = flags,
-				   .arg0 = level, .arg1 = bits };
+	struct job_stage stage = { .op = NVME_ACCEL_OP_COMPRESS,
+				   .alg = NVME_ACCEL_ALG_DEFLATE,
+				   .flags = flags,
+				   .arg0 = level,
+				   .arg1 = bits };
 	size_t bound = engine_bound(&stage, n);
 	unsigned int i;
 

@@ -67,7 +67,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	data += 3;
 	n -= 3;
 	for (i = 0; i < 3; i++) {
-		uint8_t *in = flush_with_guard(&in_room, data, n), *out = flush_with_guard(&out_room, NULL, max);
+		uint8_t *in = flush_with_guard(&in_room, data, n),
+			*out = flush_with_guard(&out_room, NULL, max);
 
 		code[i] = fuzz_run(t, fuzz_fn(stage.op, stage.alg, i), stage, in, n, out, max, &job[i]);
 		CHECK(!memcmp(in, data, n));

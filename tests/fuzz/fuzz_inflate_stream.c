@@ -57,8 +57,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	s = engine_stream_new(stage.op, stage.alg, 0, &code);
 	CHECK(s);
 	st = pieces(s, data + 5, n - 5, le32_get(data + 1), &used, &made);
-	code = fuzz_run(t, fuzz_fn(stage.op, stage.alg, nth[data[0] % 5]), stage, data + 5, n - 5, whole, FUZZ_ROOM,
-			&job);
+	code = fuzz_run(t, fuzz_fn(stage.op, stage.alg, nth[data[0] % 5]), stage, data + 5, n - 5, whole,
+			FUZZ_ROOM, &job);
 	if (made < FUZZ_ROOM && stage.alg != NVME_ACCEL_ALG_ZSTD)
 		CHECK((code == NVME_ACCEL_OK) == (st == ENGINE_STREAM_END));
 	if (code == NVME_ACCEL_OK && st == ENGINE_STREAM_END)

@@ -33,8 +33,9 @@ static inline size_t least(size_t a, size_t b)
 /* Text of sorts: words of a small vocabulary with numbers between, as logs and sources have them. */
 static inline void fill_text(uint8_t *p, size_t n, uint64_t seed)
 {
-	static const char *const words[] = { "static ", "int ", "return ", "error: ", "device ", "0x", "\n\t",
-					     "buffer", "(void)", " = ", "; ", "namespace", "queue->", "the " };
+	static const char *const words[] = { "static ", "int ",	     "return ", "error: ", "device ",
+					     "0x",	"\n\t",	     "buffer",	"(void)",  " = ",
+					     "; ",	"namespace", "queue->", "the " };
 	size_t at = 0;
 
 	while (at < n) {
@@ -134,7 +135,8 @@ static inline const struct engine_fn *fn_first(const struct job_stage *stage, ui
 	return NULL;
 }
 
-static inline struct job_stage stage_of(uint16_t op, uint16_t alg, uint32_t level, uint64_t bits, uint32_t flags)
+static inline struct job_stage stage_of(uint16_t op, uint16_t alg, uint32_t level, uint64_t bits,
+					uint32_t flags)
 {
 	struct job_stage s = { .op = op, .alg = alg, .flags = flags, .arg0 = level, .arg1 = bits };
 

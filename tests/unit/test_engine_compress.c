@@ -48,8 +48,9 @@ static void decompress_all(struct fixture *f, uint16_t alg, size_t made, size_t 
 		if (fn->op != NVME_ACCEL_OP_DECOMPRESS || fn->alg != alg)
 			continue;
 		memset(f->out, 0xa5, n + 64);
-		assert_int_equal(run_flat(f->t, fn, stage_of(fn->op, alg, 0, 0, 0), f->mid, made, f->out, n, &job),
-				 NVME_ACCEL_OK);
+		assert_int_equal(
+			run_flat(f->t, fn, stage_of(fn->op, alg, 0, 0, 0), f->mid, made, f->out, n, &job),
+			NVME_ACCEL_OK);
 		assert_int_equal(job.in_used, made);
 		assert_int_equal(job.out_len, n);
 		assert_memory_equal(f->in, f->out, n);
@@ -122,12 +123,14 @@ static void chunks_join(void **state)
 
 		for (k = 0; k < n; k++) {
 			struct job_stage stage = stage_of(NVME_ACCEL_OP_COMPRESS, NVME_ACCEL_ALG_DEFLATE,
-							  rnd(&seed) % COMP_LEVELS, 0, NVME_ACCEL_STAGE_CHUNK);
+							  rnd(&seed) % COMP_LEVELS, 0,
+							  NVME_ACCEL_STAGE_CHUNK);
 			size_t len = rnd(&seed) % (round % 3 ? 40000 : 64);
 
 			do
 				i = rnd(&seed) % engine_compress.nfns;
-			while (engine_compress.fns[i].op != stage.op || engine_compress.fns[i].alg != stage.alg ||
+			while (engine_compress.fns[i].op != stage.op ||
+			       engine_compress.fns[i].alg != stage.alg ||
 			       !engine_compress.fns[i].takes(&stage, len));
 			fills[rnd(&seed) % 3](f->in + at, len, rnd(&seed));
 			assert_int_equal(run_flat(f->t, &engine_compress.fns[i], stage, f->in + at, len,
@@ -144,8 +147,8 @@ static void chunks_join(void **state)
 			if (fn->op != NVME_ACCEL_OP_DECOMPRESS || fn->alg != NVME_ACCEL_ALG_DEFLATE)
 				continue;
 			assert_int_equal(run_flat(f->t, fn,
-						  stage_of(fn->op, fn->alg, 0, 0, NVME_ACCEL_STAGE_CHUNK), f->mid,
-						  made, f->out, at, &job),
+						  stage_of(fn->op, fn->alg, 0, 0, NVME_ACCEL_STAGE_CHUNK),
+						  f->mid, made, f->out, at, &job),
 					 NVME_ACCEL_OK);
 			assert_int_equal(job.in_used, made);
 			assert_int_equal(job.out_len, at);

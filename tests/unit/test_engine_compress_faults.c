@@ -89,14 +89,16 @@ static void incompressible(void **state)
 			struct job_stage s = stage_of(NVME_ACCEL_OP_COMPRESS, algs[a], level, 0, 0);
 
 			memset(f->mid + n, 0xa5, 4096);
-			assert_int_equal(run_flags(f, s, 0, f->in, n, f->mid, n, &job), NVME_ACCEL_OUTPUT_SHORT);
+			assert_int_equal(run_flags(f, s, 0, f->in, n, f->mid, n, &job),
+					 NVME_ACCEL_OUTPUT_SHORT);
 			assert_true(job.out_needed > n && job.out_needed <= engine_bound(&s, n));
 			assert_int_equal(job.out_len, 0);
 			for (k = 0; k < 4096; k++)
 				assert_int_equal(f->mid[n + k], 0xa5);
 			/* Told to keep what would grow, it does, and says so. */
-			assert_int_equal(run_flags(f, s, NVME_ACCEL_JOB_STORE_IF_LARGER, f->in, n, f->mid, n, &job),
-					 NVME_ACCEL_OK);
+			assert_int_equal(
+				run_flags(f, s, NVME_ACCEL_JOB_STORE_IF_LARGER, f->in, n, f->mid, n, &job),
+				NVME_ACCEL_OK);
 			assert_true(job.sflags & NVME_ACCEL_SF_STORED_RAW);
 			assert_int_equal(job.out_len, n);
 			assert_memory_equal(f->in, f->mid, n);
@@ -123,8 +125,8 @@ static void fail_somehow(struct fixture *f, unsigned int how, uint16_t alg)
 	switch (how % 6) {
 	case 0:	/* no room to compress to */
 		fill_noise(f->in + BIG, n, how);
-		code = run_flat(f->t, NULL, stage_of(NVME_ACCEL_OP_COMPRESS, alg, how % 10, 0, 0), f->in + BIG, n,
-				f->out, n / 2, &job);
+		code = run_flat(f->t, NULL, stage_of(NVME_ACCEL_OP_COMPRESS, alg, how % 10, 0, 0),
+				f->in + BIG, n, f->out, n / 2, &job);
 		break;
 	case 1:	/* no room to decompress to */
 		code = unpack(f, alg, f->mid + 2 * BIG, made, f->out, n / 3, &job);
@@ -164,9 +166,9 @@ static void failures_do_not_leak(void **state)
 			made = pack(f, algs[b], 1 + how % 9, f->in, n, f->mid);
 			if (algs[b] <= NVME_ACCEL_ALG_GZIP) {
 				/* zlib checks Adler-32 and CRC-32 for us. */
-				assert_int_equal(zlib_inflate(f->mid, made, f->out, BIG, zlib_bits_of(algs[b]),
-							      &used),
-						 n);
+				assert_int_equal(
+					zlib_inflate(f->mid, made, f->out, BIG, zlib_bits_of(algs[b]), &used),
+					n);
 				assert_int_equal(used, made);
 				assert_memory_equal(f->in, f->out, n);
 			}
@@ -342,7 +344,8 @@ static void every_bit(void **state)
 
 				if (fn->op != NVME_ACCEL_OP_DECOMPRESS || fn->alg != algs[a])
 					continue;
-				run_flat(f->t, fn, stage_of(fn->op, fn->alg, 0, 0, 0), in.p, made, out.p, n, &job);
+				run_flat(f->t, fn, stage_of(fn->op, fn->alg, 0, 0, 0), in.p, made, out.p, n,
+					 &job);
 				if (!nth++) {
 					first_code = job.code;
 					first_len = job.out_len;
@@ -437,7 +440,8 @@ static void truncated(void **state)
 /* A size in a frame's header that its bytes cannot hold is no reason to ask for memory. */
 static void absurd_content_size(void **state)
 {
-	/* zstd: descriptor with an 8-byte content size and a single segment, then one raw block of one byte. */
+	/* zstd: descriptor with an 8-byte content size and a single segment, then one raw block of one byte.
+	 */
 	static const uint8_t z[] = { 0x28, 0xb5, 0x2f, 0xfd, 0xe0, 0, 0, 0, 0, 0, 0, 0, 0x40, 9, 0, 0, 'a' };
 	struct fixture *f = *state;
 	struct job job;

@@ -89,8 +89,8 @@ static void list_get(struct list *l, uint8_t *p, size_t n)
 	assert_int_equal(iov_read(&pos, p, n), n);
 }
 
-static uint32_t run_lists(struct fixture *f, const struct engine_fn *fn, struct job_stage stage, struct list *in,
-			  size_t n, struct list *out, size_t max, struct job *job)
+static uint32_t run_lists(struct fixture *f, const struct engine_fn *fn, struct job_stage stage,
+			  struct list *in, size_t n, struct list *out, size_t max, struct job *job)
 {
 	memset(job, 0, sizeof(*job));
 	job->nstage = 1;
@@ -106,8 +106,8 @@ static uint32_t run_lists(struct fixture *f, const struct engine_fn *fn, struct 
 	return job->code;
 }
 
-static size_t one_way(struct fixture *f, const struct engine_fn *fn, struct job_stage stage, const uint8_t *in,
-		      size_t n, uint8_t *out, size_t max, uint64_t *seed)
+static size_t one_way(struct fixture *f, const struct engine_fn *fn, struct job_stage stage,
+		      const uint8_t *in, size_t n, uint8_t *out, size_t max, uint64_t *seed)
 {
 	struct list a, b;
 	struct job job;
@@ -147,8 +147,8 @@ static void random_lists(void **state)
 			if (back->op != NVME_ACCEL_OP_DECOMPRESS || back->alg != fn->alg)
 				continue;
 			/* Exactly as much room as needed, and more. */
-			got = one_way(f, back, stage_of(back->op, back->alg, 0, 0, flags), f->mid, made, f->out,
-				      n + rnd(&seed) % 2 * (rnd(&seed) % 5000), &seed);
+			got = one_way(f, back, stage_of(back->op, back->alg, 0, 0, flags), f->mid, made,
+				      f->out, n + rnd(&seed) % 2 * (rnd(&seed) % 5000), &seed);
 			assert_int_equal(got, n);
 			assert_memory_equal(f->in, f->out, n);
 		}
@@ -173,7 +173,8 @@ static uint32_t run_guarded(struct fixture *f, const struct engine_fn *fn, struc
 	return code;
 }
 
-/* Every room from nothing to the bound: never a byte too many, and always enough at the bound. (3-01, 3-28) */
+/* Every room from nothing to the bound: never a byte too many, and always enough at the bound. (3-01, 3-28)
+ */
 static void every_room(void **state)
 {
 	struct fixture *f = *state;
@@ -196,7 +197,8 @@ static void every_room(void **state)
 				fill_text(f->in, n, kind);
 			step = kind < 4 ? 1 : 13;
 			for (max = 0; max < bound; max += step) {
-				uint32_t code = run_guarded(f, fn, s, f->in, n, max, f->out, (int)(max & 1), &job);
+				uint32_t code = run_guarded(f, fn, s, f->in, n, max, f->out, (int)(max & 1),
+							    &job);
 
 				if (code == NVME_ACCEL_OK) {
 					made = job.out_len;
@@ -208,7 +210,8 @@ static void every_room(void **state)
 				assert_true(job.out_needed <= bound);
 				assert_int_equal(made, 0);
 			}
-			assert_int_equal(run_guarded(f, fn, s, f->in, n, bound, f->mid, 0, &job), NVME_ACCEL_OK);
+			assert_int_equal(run_guarded(f, fn, s, f->in, n, bound, f->mid, 0, &job),
+					 NVME_ACCEL_OK);
 		}
 	}
 }
@@ -232,8 +235,9 @@ static void every_room_back(void **state)
 		made = job.out_len;
 		s = stage_of(fn->op, fn->alg, 0, 0, 0);
 		for (max = 0; max < n; max += 7) {
-			assert_int_equal(run_guarded(f, fn, s, f->mid, made, max, f->out, (int)(max & 1), &job),
-					 NVME_ACCEL_OUTPUT_SHORT);
+			assert_int_equal(
+				run_guarded(f, fn, s, f->mid, made, max, f->out, (int)(max & 1), &job),
+				NVME_ACCEL_OUTPUT_SHORT);
 			assert_int_equal(job.out_needed, n);
 			assert_true(job.sflags & NVME_ACCEL_SF_NEEDED_EXACT);
 		}
@@ -257,20 +261,22 @@ static void short_inputs_and_bounds(void **state)
 		for (level = 0; level < COMP_LEVELS; level++) {
 			struct job_stage s = stage_of(fn->op, fn->alg, level, 0, 0);
 
-			for (n = 0; fn->op == NVME_ACCEL_OP_COMPRESS && n <= 70000; n += n < 65 ? 1 : 1 + n / 3) {
+			for (n = 0; fn->op == NVME_ACCEL_OP_COMPRESS && n <= 70000;
+			     n += n < 65 ? 1 : 1 + n / 3) {
 				size_t made;
 
 				if (!fn->takes(&s, n))
 					continue;
 				fill_noise(f->in, n, rnd(&seed));
-				assert_int_equal(run_guarded(f, fn, s, f->in, n, engine_bound(&s, n), f->mid, 0,
-							     &job),
-						 NVME_ACCEL_OK);
+				assert_int_equal(
+					run_guarded(f, fn, s, f->in, n, engine_bound(&s, n), f->mid, 0, &job),
+					NVME_ACCEL_OK);
 				made = job.out_len;
-				assert_int_equal(run_guarded(f, NULL,
-							     stage_of(NVME_ACCEL_OP_DECOMPRESS, fn->alg, 0, 0, 0),
-							     f->mid, made, n, f->out, 0, &job),
-						 NVME_ACCEL_OK);
+				assert_int_equal(
+					run_guarded(f, NULL,
+						    stage_of(NVME_ACCEL_OP_DECOMPRESS, fn->alg, 0, 0, 0),
+						    f->mid, made, n, f->out, 0, &job),
+					NVME_ACCEL_OK);
 				assert_int_equal(job.out_len, n);
 				assert_memory_equal(f->in, f->out, n);
 			}

@@ -87,8 +87,8 @@ static size_t made_by(const struct engine_fn *fn, uint32_t level)
 
 	fill_text(in, N, 3);
 	if (fn->op == NVME_ACCEL_OP_DECOMPRESS)
-		assert_int_equal(run_flat(t, NULL, stage_of(NVME_ACCEL_OP_COMPRESS, fn->alg, level, 0, 0), in, N, mid,
-					  sizeof(mid), &job),
+		assert_int_equal(run_flat(t, NULL, stage_of(NVME_ACCEL_OP_COMPRESS, fn->alg, level, 0, 0), in,
+					  N, mid, sizeof(mid), &job),
 				 NVME_ACCEL_OK);
 	engine_thread_free(t);
 	return fn->op == NVME_ACCEL_OP_DECOMPRESS ? job.out_len : N;
@@ -202,7 +202,8 @@ int main(void)
 	};
 
 	if (!CAN_FAIL) {
-		puts("1..1\nok 1 - without memory # SKIP malloc() is the sanitizer's here, or another C library's");
+		puts("1..1\nok 1 - without memory # SKIP malloc() is the sanitizer's here, or another C "
+		     "library's");
 		return 0;
 	}
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -44,7 +44,8 @@ static const uint16_t algs[] = { NVME_ACCEL_ALG_DEFLATE, NVME_ACCEL_ALG_ZLIB, NV
 
 /* One member in pieces of at most in_step and out_step bytes (random ones if seed); where it ended. */
 static enum engine_stream_state member(struct engine_stream *s, const uint8_t *in, size_t n, size_t in_step,
-				       uint8_t *out, size_t out_step, uint64_t *seed, size_t *used, size_t *made)
+				       uint8_t *out, size_t out_step, uint64_t *seed, size_t *used,
+				       size_t *made)
 {
 	enum engine_stream_state st = ENGINE_STREAM_MORE;
 	size_t at = 0, left, took, room;
@@ -84,16 +85,16 @@ static void pieces_of_any_size(void **state)
 		assert_non_null(s);
 		for (level = 0; level < COMP_LEVELS; level += 3) {
 			assert_int_equal(run_flat(f->t, NULL,
-						  stage_of(NVME_ACCEL_OP_COMPRESS, algs[a], level, 0, 0), f->in, n,
-						  f->mid, 2 * MAX_N, &job),
+						  stage_of(NVME_ACCEL_OP_COMPRESS, algs[a], level, 0, 0),
+						  f->in, n, f->mid, 2 * MAX_N, &job),
 					 NVME_ACCEL_OK);
 			made = job.out_len;
 			memset(f->mid + made, 0x5a, 32);
 			for (i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 				for (o = 0; o < sizeof(steps) / sizeof(steps[0]); o += 1 + (i > 2)) {
 					engine_stream_reset(s);
-					assert_int_equal(member(s, f->mid, made + 32, steps[i], f->out, steps[o],
-								NULL, &used, &got),
+					assert_int_equal(member(s, f->mid, made + 32, steps[i], f->out,
+								steps[o], NULL, &used, &got),
 							 ENGINE_STREAM_END);
 					assert_int_equal(used, made);
 					assert_int_equal(got, n);
@@ -161,8 +162,8 @@ static void cut_or_damaged(void **state)
 	for (a = 0; a < NALGS; a++) {
 		struct engine_stream *s = engine_stream_new(NVME_ACCEL_OP_DECOMPRESS, algs[a], 0, &code);
 
-		assert_int_equal(run_flat(f->t, NULL, stage_of(NVME_ACCEL_OP_COMPRESS, algs[a], 6, 0, 0), f->in, n,
-					  f->mid, 2 * MAX_N, &job),
+		assert_int_equal(run_flat(f->t, NULL, stage_of(NVME_ACCEL_OP_COMPRESS, algs[a], 6, 0, 0),
+					  f->in, n, f->mid, 2 * MAX_N, &job),
 				 NVME_ACCEL_OK);
 		made = job.out_len;
 		for (i = 0; i < made; i++) {
@@ -174,7 +175,8 @@ static void cut_or_damaged(void **state)
 		for (i = 0; i < made * 8; i += 3) {
 			engine_stream_reset(s);
 			f->mid[i / 8] ^= (uint8_t)(1u << i % 8);
-			if (member(s, f->mid, made, 99, f->out, 2000, NULL, &used, &got) == ENGINE_STREAM_END &&
+			if (member(s, f->mid, made, 99, f->out, 2000, NULL, &used, &got) ==
+				    ENGINE_STREAM_END &&
 			    algs[a] != NVME_ACCEL_ALG_DEFLATE && i / 8 > 10) {
 				assert_int_equal(got, n);
 				assert_memory_equal(f->in, f->out, n);
@@ -183,7 +185,8 @@ static void cut_or_damaged(void **state)
 		}
 		/* And after all that the same stream object still works. */
 		engine_stream_reset(s);
-		assert_int_equal(member(s, f->mid, made, 99, f->out, 2000, NULL, &used, &got), ENGINE_STREAM_END);
+		assert_int_equal(member(s, f->mid, made, 99, f->out, 2000, NULL, &used, &got),
+				 ENGINE_STREAM_END);
 		assert_memory_equal(f->in, f->out, n);
 		engine_stream_free(s);
 	}
@@ -203,8 +206,9 @@ static void error_stays(void **state)
 			 ENGINE_STREAM_ERROR);
 	assert_int_equal(code, NVME_ACCEL_BAD_INPUT_DATA);
 	in_len = 10;
-	assert_int_equal(engine_stream_step(s, "\x1f\x8b\x08\0\0\0\0\0\0\3", &in_len, f->out, &out_len, &code),
-			 ENGINE_STREAM_ERROR);
+	assert_int_equal(
+		engine_stream_step(s, "\x1f\x8b\x08\0\0\0\0\0\0\3", &in_len, f->out, &out_len, &code),
+		ENGINE_STREAM_ERROR);
 	engine_stream_free(s);
 	assert_null(engine_stream_new(NVME_ACCEL_OP_DECOMPRESS, NVME_ACCEL_ALG_LZ4, 0, &code));
 	assert_int_equal(code, NVME_ACCEL_UNSUPPORTED_OP);
@@ -242,14 +246,15 @@ static size_t gzip_of(struct fixture *f, const void *p, size_t n, uint8_t *to)
 {
 	struct job job;
 
-	assert_int_equal(run_flat(f->t, NULL, stage_of(NVME_ACCEL_OP_COMPRESS, NVME_ACCEL_ALG_GZIP, 6, 0, 0), p, n, to,
-				  10000, &job),
+	assert_int_equal(run_flat(f->t, NULL, stage_of(NVME_ACCEL_OP_COMPRESS, NVME_ACCEL_ALG_GZIP, 6, 0, 0),
+				  p, n, to, 10000, &job),
 			 NVME_ACCEL_OK);
 	return job.out_len;
 }
 
 /* The one-job view of the same file: strict, and with trailing bytes allowed. */
-static void as_job(struct fixture *f, const uint8_t *in, size_t n, uint32_t strict, uint32_t trailing, size_t used)
+static void as_job(struct fixture *f, const uint8_t *in, size_t n, uint32_t strict, uint32_t trailing,
+		   size_t used)
 {
 	unsigned int i;
 	struct job job;
@@ -259,10 +264,12 @@ static void as_job(struct fixture *f, const uint8_t *in, size_t n, uint32_t stri
 
 		if (fn->op != NVME_ACCEL_OP_DECOMPRESS || fn->alg != NVME_ACCEL_ALG_GZIP)
 			continue;
-		assert_int_equal(run_flat(f->t, fn, stage_of(fn->op, fn->alg, 0, 0, 0), in, n, f->out, 1000, &job),
-				 strict);
-		assert_int_equal(run_flat(f->t, fn, stage_of(fn->op, fn->alg, 0, 0, NVME_ACCEL_STAGE_TRAILING), in,
-					  n, f->out, 1000, &job),
+		assert_int_equal(
+			run_flat(f->t, fn, stage_of(fn->op, fn->alg, 0, 0, 0), in, n, f->out, 1000, &job),
+			strict);
+		assert_int_equal(run_flat(f->t, fn,
+					  stage_of(fn->op, fn->alg, 0, 0, NVME_ACCEL_STAGE_TRAILING), in, n,
+					  f->out, 1000, &job),
 				 trailing);
 		if (trailing == NVME_ACCEL_OK)
 			assert_int_equal(job.in_used, used);
@@ -372,7 +379,8 @@ static void zstd_window_limit(void **state)
 			 ENGINE_STREAM_ERROR);
 	engine_stream_reset(s);
 	frame[5] = 10 << 3;	/* 1 MiB */
-	assert_int_equal(member(s, frame, sizeof(frame), 100, f->out, 100, NULL, &used, &got), ENGINE_STREAM_END);
+	assert_int_equal(member(s, frame, sizeof(frame), 100, f->out, 100, NULL, &used, &got),
+			 ENGINE_STREAM_END);
 	assert_int_equal(got, 1);
 	engine_stream_free(s);
 }

@@ -79,13 +79,14 @@ static void windows_are_kept(void **state)
 			else
 				fill_text(f->in, n, bits);
 			for (level = 1; level < COMP_LEVELS; level++) {
-				struct job_stage s = stage_of(NVME_ACCEL_OP_COMPRESS, NVME_ACCEL_ALG_DEFLATE, level,
-							      bits, 0);
+				struct job_stage s = stage_of(NVME_ACCEL_OP_COMPRESS, NVME_ACCEL_ALG_DEFLATE,
+							      level, bits, 0);
 
-				assert_int_equal(run_flat(f->t, NULL, s, f->in, n, f->mid, engine_bound(&s, n),
-							  &job),
-						 NVME_ACCEL_OK);
-				assert_int_equal(inflate_in_window(f->mid, job.out_len, f->out, n, -(int)bits), n);
+				assert_int_equal(
+					run_flat(f->t, NULL, s, f->in, n, f->mid, engine_bound(&s, n), &job),
+					NVME_ACCEL_OK);
+				assert_int_equal(
+					inflate_in_window(f->mid, job.out_len, f->out, n, -(int)bits), n);
 				assert_memory_equal(f->in, f->out, n);
 			}
 		}
@@ -126,11 +127,14 @@ static void zlib_header_names_window(void **state)
 	fill_text(f->in, N, 5);
 	for (bits = 9; bits <= 15; bits++) {
 		for (level = 0; level < COMP_LEVELS; level++) {
-			struct job_stage s = stage_of(NVME_ACCEL_OP_COMPRESS, NVME_ACCEL_ALG_ZLIB, level, bits, 0);
+			struct job_stage s = stage_of(NVME_ACCEL_OP_COMPRESS, NVME_ACCEL_ALG_ZLIB, level,
+						      bits, 0);
 
-			assert_int_equal(run_flat(f->t, NULL, s, f->in, 50000, f->mid, 2 * N, &job), NVME_ACCEL_OK);
+			assert_int_equal(run_flat(f->t, NULL, s, f->in, 50000, f->mid, 2 * N, &job),
+					 NVME_ACCEL_OK);
 			assert_int_equal(f->mid[0] >> 4, bits - 8);
-			assert_int_equal(inflate_in_window(f->mid, job.out_len, f->out, 50000, (int)bits), 50000);
+			assert_int_equal(inflate_in_window(f->mid, job.out_len, f->out, 50000, (int)bits),
+					 50000);
 			assert_memory_equal(f->in, f->out, 50000);
 		}
 	}
@@ -153,7 +157,8 @@ static void levels_shrink(void **state)
 		for (level = 0; level < COMP_LEVELS; level++) {
 			struct job_stage s = stage_of(NVME_ACCEL_OP_COMPRESS, algs[a], level, 0, 0);
 
-			assert_int_equal(run_flat(f->t, NULL, s, f->in, N, f->mid, 2 * N, &job), NVME_ACCEL_OK);
+			assert_int_equal(run_flat(f->t, NULL, s, f->in, N, f->mid, 2 * N, &job),
+					 NVME_ACCEL_OK);
 			size[level] = job.out_len;
 			if (level >= back)
 				assert_true(size[level] <= size[level - back]);

@@ -115,11 +115,14 @@ static void wrong_fixed_part(void **state)
 	(void)state;
 	for (v = 0; v < 256; v++) {
 		h.p[0] = (uint8_t)v;
-		assert_int_equal(engine_gzip_header(h.p, h.n, &g), v == 0x1f ? ENGINE_GZIP_OK : ENGINE_GZIP_NOT);
-		assert_int_equal(engine_gzip_header(h.p, 1, &g), v == 0x1f ? ENGINE_GZIP_MORE : ENGINE_GZIP_NOT);
+		assert_int_equal(engine_gzip_header(h.p, h.n, &g),
+				 v == 0x1f ? ENGINE_GZIP_OK : ENGINE_GZIP_NOT);
+		assert_int_equal(engine_gzip_header(h.p, 1, &g),
+				 v == 0x1f ? ENGINE_GZIP_MORE : ENGINE_GZIP_NOT);
 		h.p[0] = 0x1f;
 		h.p[1] = (uint8_t)v;
-		assert_int_equal(engine_gzip_header(h.p, h.n, &g), v == 0x8b ? ENGINE_GZIP_OK : ENGINE_GZIP_NOT);
+		assert_int_equal(engine_gzip_header(h.p, h.n, &g),
+				 v == 0x8b ? ENGINE_GZIP_OK : ENGINE_GZIP_NOT);
 		h.p[1] = 0x8b;
 		h.p[2] = (uint8_t)v;
 		assert_int_equal(engine_gzip_header(h.p, h.n, &g), v == 8 ? ENGINE_GZIP_OK : ENGINE_GZIP_BAD);
@@ -132,7 +135,8 @@ static void wrong_fixed_part(void **state)
 	free(h.p);
 }
 
-/* FHCRC: each bit of a header that it covers. FLG itself may turn into another valid header or a longer one. */
+/* FHCRC: each bit of a header that it covers. FLG itself may turn into another valid header or a longer one.
+ */
 static void header_crc(void **state)
 {
 	struct head h = head_make(HCRC | EXTRA | NAME | COMMENT, 20, 30, 40);
@@ -200,7 +204,8 @@ static void never_reads_beyond(void **state)
 		struct guarded m = guarded_new(n, 0);
 
 		memcpy(m.p, h.p, n);
-		assert_int_equal(engine_gzip_header(m.p, n, &g), n == h.n ? ENGINE_GZIP_OK : ENGINE_GZIP_MORE);
+		assert_int_equal(engine_gzip_header(m.p, n, &g),
+				 n == h.n ? ENGINE_GZIP_OK : ENGINE_GZIP_MORE);
 		guarded_free(&m);
 	}
 	free(h.p);

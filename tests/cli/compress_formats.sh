@@ -92,11 +92,32 @@ foreign "lz4 -9 with linked blocks and checksums" lz4 -9 -BD -BX -c
 foreign "zstd -1" zstd -1 -c
 foreign "zstd -19" zstd -9 --long=27 -c
 foreign "gzip --rsyncable" gzip --rsyncable
-if have dictzip; then
-	cp text d && dictzip -k d && packed=d.dz plain=text && judge "we read dictzip (FEXTRA)" "$ACCEL" decompress
-else
-	skip "we read dictzip (FEXTRA)" "dictzip is not installed"
-fi
+# What dictzip and bgzip write: an index in FEXTRA with flushed pieces; small members with their size in FEXTRA.
+python3 - <<'PY'
+import struct, zlib
+text = open("text", "rb").read()
+piece = 58315
+c = zlib.compressobj(6, zlib.DEFLATED, -15)
+parts = [c.compress(text[i:i + piece]) + c.flush(zlib.Z_FULL_FLUSH) for i in range(0, len(text), piece)]
+ra = struct.pack("<HHH", 1, piece, len(parts)) + b"".join(struct.pack("<H", len(p)) for p in parts)
+extra = b"RA" + struct.pack("<H", len(ra)) + ra
+with open("text.dz", "wb") as f:
+    f.write(b"\x1f\x8b\x08\x0c\0\0\0\0\x02\x03" + struct.pack("<H", len(extra)) + extra + b"text\0")
+    f.write(b"".join(parts) + c.flush() + struct.pack("<II", zlib.crc32(text), len(text)))
+def block(data):
+    c = zlib.compressobj(6, zlib.DEFLATED, -15)
+    body = c.compress(data) + c.flush()
+    return (b"\x1f\x8b\x08\x04\0\0\0\0\0\xff" + struct.pack("<H", 6) + b"BC" +
+            struct.pack("<HH", 2, len(body) + 25) + body + struct.pack("<II", zlib.crc32(data), len(data)))
+with open("text.bgz", "wb") as f:
+    for i in range(0, len(text), 65280):
+        f.write(block(text[i:i + 65280]))
+    f.write(block(b""))
+PY
+plain=text packed=text.dz
+judge "we read dictzip's form" "$ACCEL" decompress
+packed=text.bgz
+judge "we read bgzip's form" "$ACCEL" decompress
 
 # Many members of odd sizes, and members of all tools in one file.
 python3 - <<'PY'

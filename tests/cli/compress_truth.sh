@@ -41,6 +41,15 @@ head -c 9 a.gz >nine-bytes.gz
 head -c 10 a.gz >header-only.gz
 { cat a.gz; head -c 12 b.gz; } >second-cut.gz
 
+python3 - <<'PY'
+good = open("a.gz", "rb").read()
+h = b"\x1f\x8b\x08%c\0\0\0\0\0\x03"
+open("extra65535.gz", "wb").write(h % 4 + b"\xff\xff" + b"x" * 65535 + good[10:])
+open("name2m.gz", "wb").write(h % 8 + b"n" * (2 << 20) + b"\0" + good[10:])
+open("comment2m.gz", "wb").write(h % 16 + b"c" * (2 << 20) + b"\0" + good[10:])
+open("endless-name.gz", "wb").write(h % 8 + b"n" * 100000)
+PY
+
 # row NAME STATUS EXPECTED-OUTPUT-FILE|none
 row() {
 	cp "$1.gz" in.gz
@@ -81,6 +90,10 @@ row one-byte 1 none
 row nine-bytes 1 none
 row header-only 1 none
 row second-cut 1 none
+row extra65535 0 a
+row name2m 1 none
+row comment2m 1 none
+row endless-name 1 none
 
 cp garbage.gz in.gz
 run "$ACCEL" decompress in.gz

@@ -72,26 +72,33 @@ static struct json_object *entry(struct tool *t, const struct accel_dev_info *in
 	return o;
 }
 
+/* A device that cannot be asked is told of, and the others are listed. */
+static void warn(void *arg, enum accel_log_level level, const char *message)
+{
+	(void)level;
+	tool_error(arg, NULL, "%s", message);
+}
+
 static int scan(struct tool *t, const struct accel_filter *filter)
 {
 	struct json_object *root = json_object_new_array();
 	struct accel_list *list = NULL;
-	int rc = accel_scan(t->ctx, filter, &list);
+	int failed, rc;
 
+	accel_ctx_set_log(t->ctx, warn, t, ACCEL_LOG_WARNING);
+	rc = accel_scan(t->ctx, filter, &list);
 	for (size_t i = 0; !rc && i < accel_list_count(list); i++)
 		json_object_array_add(root, entry(t, accel_list_get(list, i)));
 	if (!rc)
 		accel_list_free(list);
 	/* A scan that failed is no empty list: readers of the JSON see a valid one, the exit code tells. */
-	if (rc)
-		rc = tool_lib_error(t, "scan", rc);
-	if (!rc || t->json) {
-		int rc2 = out_listing(t, root, text);
-
-		return rc ? rc : rc2;
+	failed = rc ? tool_lib_error(t, "scan", rc) : 0;
+	if (failed && !t->json) {
+		json_object_put(root);
+		return failed;
 	}
-	json_object_put(root);
-	return rc;
+	rc = out_listing(t, root, text);
+	return failed ? failed : rc;
 }
 
 static int run(struct tool *t, int argc, char **argv)

@@ -66,6 +66,13 @@ static inline bool ctx_stale(const struct accel_ctx *ctx)
 	return fork_mark_stale(&ctx->mark);
 }
 
+/* Before anything of the transports is closed or freed: in a child it must not touch what is the parent's. */
+static inline void ctx_note_fork(struct accel_ctx *ctx)
+{
+	if (ctx_stale(ctx))
+		ctx->env.forked = true;
+}
+
 void ctx_log(struct accel_ctx *ctx, enum accel_log_level level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

@@ -122,7 +122,7 @@ void accel_ctx_unref(struct accel_ctx *ctx)
 
 	if (!ctx || !ref_put(&ctx->refs))
 		return;
-	ctx->env.forked = ctx_stale(ctx);
+	ctx_note_fork(ctx);
 	transport_env_fini(&ctx->env);
 	/* In a child another thread of the parent may have been in the middle of one of these. */
 	if (!ctx->env.forked) {

@@ -150,7 +150,7 @@ void dev_put(struct accel_dev *dev)
 	if (!ref_put(&dev->refs))
 		return;
 	ctx = dev->ctx;
-	ctx->env.forked = ctx_stale(ctx);
+	ctx_note_fork(ctx);
 	if (dev->raw_idle)
 		dev->ops->queue_free(dev->raw_idle);
 	dev_destroy(dev);

@@ -36,7 +36,7 @@ static void queue_destroy(struct accel_queue *q)
 	struct accel_lease *lease = q->lease;
 	size_t page = BASE_MAX(4 * (size_t)q->block, (size_t)NVME_ACCEL_PAGE);
 
-	q->ctx->env.forked = queue_stale(q);
+	ctx_note_fork(q->ctx);
 	if (q->tq)
 		q->ops->queue_free(q->tq);
 	queue_fd_close(q);

@@ -26,7 +26,9 @@ struct soft_opts {
 
 /* How long it pays to look at a word before sleeping on it; learns from how it went. */
 struct spinner {
-	uint32_t ns, max_ns;		/* max_ns 0: never, as where there is but one CPU */
+	bool enabled;			/* not where there is but one CPU */
+	uint32_t usual_ns;
+	uint64_t began_ns;
 };
 
 struct soft_worker {
@@ -56,8 +58,8 @@ struct soft_node {
 	struct model_job *first, *last;
 	uint32_t njobs;			/* their number; read without the lock by those who spin */
 
-	pthread_cond_t work;
-	unsigned int nworkers, nsleeping, nspinning;
+	uint32_t kick;			/* changes with every job; idle workers sleep on it */
+	unsigned int nworkers, nsleeping, nwoken, nspinning;
 	bool stopping;
 	struct soft_worker *worker[SOFT_MAX_THREADS];
 	struct soft_busy busy[SOFT_MAX_THREADS];
@@ -136,11 +138,11 @@ int soft_queue_fd(struct transport_queue *q);
 uint64_t wait_now_ns(void);
 /* Sleeps while *word is value, at most until deadline_ns. */
 void wait_sleep(uint32_t *word, uint32_t value, uint64_t deadline_ns);
-void wait_wake(uint32_t *word);
+void wait_wake(uint32_t *word, int n);
 void wait_spinner_init(struct spinner *s, unsigned int ncpu);
 /* Looks at *word for a short while; true: it is not value any more. */
 bool wait_spin(struct spinner *s, const uint32_t *word, uint32_t value);
-/* Tells the spinner how long the sleep was that followed a spin in vain. */
-void wait_slept(struct spinner *s, uint64_t ns);
+/* After the sleep that followed a spin in vain. */
+void wait_slept(struct spinner *s);
 
 #endif

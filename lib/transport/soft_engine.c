@@ -2,11 +2,11 @@
 /* The engines of the software accelerator: worker threads, or whoever submits and reaps. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include "soft.h"
 
 static void jobs_count(struct soft_node *node, int by)
@@ -93,10 +93,10 @@ void soft_run_here(struct soft_node *node, struct engine_thread **engine)
 /* Waits for work, with the lock held at both ends. */
 static void worker_wait(struct soft_node *node, struct soft_worker *w)
 {
-	uint64_t began, tick;
-	struct timespec ts;
+	uint64_t tick;
+	uint32_t seen;
 
-	if (node->nspinning == 0 && w->spin.ns) {
+	if (node->nspinning == 0) {
 		node->nspinning++;
 		soft_unlock(node);
 		wait_spin(&w->spin, &node->njobs, 0);
@@ -105,8 +105,7 @@ static void worker_wait(struct soft_node *node, struct soft_worker *w)
 		if (node->first || node->stopping)
 			return;
 	}
-	began = wait_now_ns();
-	soft_tick(node, began);
+	soft_tick(node, wait_now_ns());
 	if (node->first)
 		return;
 	if (node->nwake) {
@@ -116,16 +115,16 @@ static void worker_wait(struct soft_node *node, struct soft_worker *w)
 		return;
 	}
 	tick = node->tick_ns;
+	seen = node->kick;
 	node->nsleeping++;
-	if (tick == UINT64_MAX) {
-		pthread_cond_wait(&node->work, &node->lock);
-	} else {
-		ts.tv_sec = (time_t)(tick / 1000000000u);
-		ts.tv_nsec = (long)(tick % 1000000000u);
-		pthread_cond_timedwait(&node->work, &node->lock, &ts);
-	}
+	soft_unlock(node);
+	wait_sleep(&node->kick, seen, tick);
+	soft_lock(node);
 	node->nsleeping--;
-	wait_slept(&w->spin, wait_now_ns() - began);
+	if (node->nwoken)
+		node->nwoken--;
+	if (node->first)
+		wait_slept(&w->spin);
 }
 
 static void *worker_main(void *arg)
@@ -202,8 +201,12 @@ uint32_t soft_job_start(void *ctx, struct model_job *job)
 			worker_start(node);
 		if (!node->nworkers)
 			return NVME_ACCEL_NO_RESOURCES;
-		if (node->njobs >= node->nspinning && node->nsleeping)
-			pthread_cond_signal(&node->work);
+		/* Those who spin, or have been woken and are on their way, take one each. */
+		if (node->njobs >= node->nspinning + node->nwoken && node->nsleeping > node->nwoken) {
+			node->nwoken++;
+			__atomic_add_fetch(&node->kick, 1, __ATOMIC_RELEASE);
+			soft_wake_later(node, &node->kick);
+		}
 	}
 	jobs_push(node, job);
 	return NVME_ACCEL_OK;
@@ -239,8 +242,9 @@ void soft_workers_join(struct soft_node *node)
 
 	soft_lock(node);
 	node->stopping = true;
-	pthread_cond_broadcast(&node->work);
+	__atomic_add_fetch(&node->kick, 1, __ATOMIC_RELEASE);
 	soft_unlock(node);
+	wait_wake(&node->kick, INT_MAX);
 	for (i = 0; i < node->nworkers; i++) {
 		pthread_join(node->worker[i]->thread, NULL);
 		engine_thread_free(node->worker[i]->engine);

@@ -82,7 +82,7 @@ void soft_unlock(struct soft_node *node)
 	pthread_mutex_unlock(&node->lock);
 	/* The owner of a word may be gone by now; waking nobody on an address does no harm. */
 	for (i = 0; i < n; i++)
-		wait_wake(wake[i]);
+		wait_wake(wake[i], 1);
 }
 
 void soft_wake_later(struct soft_node *node, uint32_t *word)
@@ -90,7 +90,7 @@ void soft_wake_later(struct soft_node *node, uint32_t *word)
 	if (node->nwake < SOFT_NWAKE)
 		node->wake[node->nwake++] = word;
 	else
-		wait_wake(word);
+		wait_wake(word, 1);
 }
 
 void soft_tick(struct soft_node *node, uint64_t now_ns)
@@ -136,7 +136,6 @@ out:
 static int node_new(struct transport_env *env, const struct soft_opts *opts, struct soft_node **out)
 {
 	struct soft_node *node = calloc(1, sizeof(*node));
-	pthread_condattr_t attr;
 	int ret;
 
 	if (!node)
@@ -149,10 +148,6 @@ static int node_new(struct transport_env *env, const struct soft_opts *opts, str
 		return ret;
 	}
 	pthread_mutex_init(&node->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&node->work, &attr);
-	pthread_condattr_destroy(&attr);
 	*out = node;
 	return 0;
 }
@@ -219,7 +214,6 @@ void soft_node_free(struct soft_node *node)
 	}
 	soft_unlock(node);
 	engine_thread_free(engine);
-	pthread_cond_destroy(&node->work);
 	pthread_mutex_destroy(&node->lock);
 	free(node->model);
 	free(node);

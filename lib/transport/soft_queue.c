@@ -195,7 +195,6 @@ static unsigned int take(struct transport_queue *q, struct transport_cmd **done,
 static void wait_one(struct transport_queue *q, uint64_t deadline)
 {
 	struct soft_node *node = q->node;
-	uint64_t began;
 
 	soft_unlock(node);
 	if (wait_spin(&q->spin, &q->ndone, 0)) {
@@ -205,7 +204,6 @@ static void wait_one(struct transport_queue *q, uint64_t deadline)
 	soft_lock(node);
 	if (q->first)
 		return;
-	began = wait_now_ns();
 	node->tick_ns = model_tick(node->model);
 	/* Without workers a job that has come meanwhile is ours to run; with them it is not worth staying up. */
 	if (q->first || (node->first && !node->opts.threads))
@@ -214,7 +212,7 @@ static void wait_one(struct transport_queue *q, uint64_t deadline)
 	deadline = BASE_MIN(deadline, node->tick_ns);
 	soft_unlock(node);
 	wait_sleep(&q->ndone, 0, deadline);
-	wait_slept(&q->spin, wait_now_ns() - began);
+	wait_slept(&q->spin);
 	soft_lock(node);
 	q->sleeping = false;
 }

@@ -6,8 +6,10 @@
 #include <unistd.h>
 #include "soft.h"
 
-#define SPIN_MAX_NS	50000u
-#define SPIN_START_NS	20000u
+#define SPIN_MAX_NS	25000u
+#define SPIN_WORTH_NS	15000u	/* longer waits are slept through from the start */
+#define SPIN_START_NS	10000u
+#define SEEN_MAX_NS	200000u	/* how long a single wait may count */
 #define SPIN_ROUND	32	/* looks between two looks at the clock */
 
 uint64_t wait_now_ns(void)
@@ -35,9 +37,9 @@ void wait_sleep(uint32_t *word, uint32_t value, uint64_t deadline_ns)
 	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, limit, NULL, 0);
 }
 
-void wait_wake(uint32_t *word)
+void wait_wake(uint32_t *word, int n)
 {
-	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, n, NULL, NULL, 0);
 }
 
 static inline void cpu_relax(void)
@@ -51,35 +53,42 @@ static inline void cpu_relax(void)
 
 void wait_spinner_init(struct spinner *s, unsigned int ncpu)
 {
-	s->max_ns = ncpu > 1 ? SPIN_MAX_NS : 0;
-	s->ns = BASE_MIN(SPIN_START_NS, s->max_ns);
+	s->enabled = ncpu > 1;
+	s->usual_ns = SPIN_START_NS;
+	s->began_ns = 0;
+}
+
+/* A moving average: what waits have lately been like is what the next one will be like. */
+static void learn(struct spinner *s, uint64_t ns)
+{
+	uint32_t seen = (uint32_t)BASE_MIN(ns, (uint64_t)SEEN_MAX_NS);
+
+	s->usual_ns = (uint32_t)((7 * (uint64_t)s->usual_ns + seen) / 8);
 }
 
 bool wait_spin(struct spinner *s, const uint32_t *word, uint32_t value)
 {
-	uint64_t end;
+	uint64_t now;
 	int i;
 
-	if (!s->ns)
+	s->began_ns = now = wait_now_ns();
+	/* Where waits are long, or a CPU is hard to get, looking would only take the time of others. */
+	if (!s->enabled || s->usual_ns > SPIN_WORTH_NS)
 		return false;
-	end = wait_now_ns() + s->ns;
 	do {
 		for (i = 0; i < SPIN_ROUND; i++) {
 			if (__atomic_load_n(word, __ATOMIC_ACQUIRE) != value) {
-				s->ns = BASE_MIN(s->ns + s->ns / 4 + 500, s->max_ns);
+				learn(s, now - s->began_ns);
 				return true;
 			}
 			cpu_relax();
 		}
-	} while (wait_now_ns() < end);
-	s->ns /= 2;
-	if (s->ns < 1000)
-		s->ns = 0;
+		now = wait_now_ns();
+	} while (now - s->began_ns < BASE_MIN(2 * s->usual_ns + 1000, SPIN_MAX_NS));
 	return false;
 }
 
-void wait_slept(struct spinner *s, uint64_t ns)
+void wait_slept(struct spinner *s)
 {
-	if (ns < s->max_ns && s->ns < SPIN_START_NS)
-		s->ns = SPIN_START_NS;
+	learn(s, wait_now_ns() - s->began_ns);
 }

@@ -148,6 +148,10 @@ ssize_t accel_stream_room(struct accel_stream *s, void **in)
 		return s->err;
 	if (s->finished)
 		return -EINVAL;
+	/* The process works through what it has before it takes more: then the ring starts over, in memory that
+	 * is warm. */
+	if (s->one_by_one && stream_avail(s))
+		return 0;
 	n = BASE_MIN(ring_room(&s->in), s->room_max);
 	/* Chunks begin where the ring has a page boundary, as long as they are filled up. */
 	if (s->kind == ACCEL_STREAM_COMPRESS)

@@ -26,6 +26,7 @@ void dec_member_done(struct accel_stream *s)
 	d->retry_at = 0;
 	d->state = dec_many(s) ? DEC_MEMBER : DEC_TAIL;
 	s->room_max = STREAM_CHUNK;
+	s->one_by_one = false;
 	if (s->flags & ACCEL_STREAM_ONE_MEMBER)
 		stream_end(s);
 }
@@ -105,6 +106,7 @@ int dec_process(struct accel_stream *s, uint32_t status)
 		err = stream_fail(s, status_errno(code), code, "%s", accel_status_str(code));
 	d->state = DEC_PROCESS;
 	s->room_max = DEC_STEP;
+	s->one_by_one = true;
 	return err ? err : 1;
 }
 
@@ -137,6 +139,7 @@ static int process_end(struct accel_stream *s, struct dec *d)
 	engine_stream_result(d->mid_sum, r);
 	d->crc = le32_get(r);
 	mid_close(d);
+	s->one_by_one = false;	/* the trailer may lie across */
 	d->state = DEC_TRAILER;
 	return 1;
 }

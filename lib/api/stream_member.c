@@ -79,7 +79,7 @@ static int member_unknown(struct accel_stream *s)
 
 	if (!d->can_member || d->force)
 		return member_process(s, d->why);
-	if (!only && (s->members || n > most))
+	if (!only && (s->members || n > most || (n == most && !s->finished)))
 		return member_process(s, ACCEL_ST_UNSUPPORTED_OP);
 	if (!s->finished && n < most)
 		return 0;

@@ -84,6 +84,7 @@ struct accel_stream {
 	struct ring in, out;
 	uint64_t pos;			/* input up to here is cut into pieces or done with */
 	size_t room_max;		/* input that is asked for at once */
+	bool one_by_one;		/* and not before what there is has been worked on */
 	bool finished;			/* no more input will come */
 	bool ended;			/* no more output will come behind the pieces */
 	struct piece *piece;		/* ring of npiece, count of them in use from first on */

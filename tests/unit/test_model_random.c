@@ -749,6 +749,7 @@ static void random_commands(void **state)
 		assert_true(commands >= 200000);
 		assert_true(results > 10000);
 		assert_true(in_place > 500);
+		assert_true(completions > results);
 		assert_true(aborted > 500);
 		assert_true(timeouts > 100);
 	}

@@ -50,8 +50,8 @@ static void hkdf(const uint8_t *salt, const uint8_t *ikm, size_t ikm_len, uint8_
 	}
 }
 
-static void open_record(int bits, const uint8_t *okm, uint32_t index, int last, const uint8_t *head, uint8_t *rec,
-			size_t n)
+static void open_record(int bits, const uint8_t *okm, uint32_t index, int last, const uint8_t *head,
+			uint8_t *rec, size_t n)
 {
 	uint8_t iv[12] = { 0 };
 	EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
@@ -75,8 +75,9 @@ static size_t get_key(char **argv, const uint8_t *head, uint8_t ikm[32])
 	size_t n = strlen(argv[2]) / 2;
 
 	if (!strcmp(argv[1], "pass")) {
-		if (head[13] != 1 || !EVP_PBE_scrypt(argv[2], strlen(argv[2]), head + 64, 16, 1ull << head[14], head[15],
-						     head[16], 1ull << 30, ikm, 32))
+		if (head[13] != 1 ||
+		    !EVP_PBE_scrypt(argv[2], strlen(argv[2]), head + 64, 16, 1ull << head[14], head[15],
+				    head[16], 1ull << 30, ikm, 32))
 			die("scrypt");
 		return 32;
 	}

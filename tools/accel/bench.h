@@ -68,6 +68,7 @@ int bench_run(const struct bench_case *c, struct bench_point *p, double seconds)
 
 /* Whether a picture can be made, before any time is spent. 0, or an exit code after a message. */
 int bench_plot_check(struct tool *t, const char *path);
-int bench_plot(struct tool *t, const char *path, unsigned int flags, const struct bench_point *points, size_t n);
+int bench_plot(struct tool *t, const char *path, unsigned int flags, const struct bench_point *points,
+	       size_t n);
 
 #endif

@@ -37,8 +37,24 @@ static const struct {
 };
 
 const char *const bench_op_names[] = {
-	"compress[:gzip|zlib|lz4|zstd]", "decompress[:...]", "digest", "sha256", "sha512", "sha3-256", "blake2b",
-	"crc32c", "crc32", "crc64", "adler32", "ec", "ec-decode", "xor", "seal", "open", "copy", NULL,
+	"compress[:gzip|zlib|lz4|zstd]",
+	"decompress[:...]",
+	"digest",
+	"sha256",
+	"sha512",
+	"sha3-256",
+	"blake2b",
+	"crc32c",
+	"crc32",
+	"crc64",
+	"adler32",
+	"ec",
+	"ec-decode",
+	"xor",
+	"seal",
+	"open",
+	"copy",
+	NULL,
 };
 
 bool bench_op_find(const char *name, struct bench_op *op)
@@ -81,7 +97,8 @@ static int stage(const struct bench_case *c, struct accel_plan *plan, uint16_t o
 	}
 }
 
-static int make_plan(const struct bench_case *c, uint16_t op, enum accel_policy policy, struct accel_plan **plan)
+static int make_plan(const struct bench_case *c, uint16_t op, enum accel_policy policy,
+		     struct accel_plan **plan)
 {
 	int rc = accel_plan_new(tool_ctx(c->t), plan);
 
@@ -299,8 +316,10 @@ bool bench_case_whole(const struct bench_case *c, unsigned int input, const uint
 	if (c->op.op != ACCEL_OP_COMPRESS)
 		return !memcmp(out, c->out[input], c->out_len[input]);
 	plain = malloc(c->plain);
-	same = plain && !accel_run(c->t->dev, c->check, out, r->out_len, plain, c->plain, NULL, 30000, &check) &&
-	       check.status == ACCEL_ST_OK && check.out_len == c->plain && !memcmp(plain, c->out[input], c->plain);
+	same = plain &&
+	       !accel_run(c->t->dev, c->check, out, r->out_len, plain, c->plain, NULL, 30000, &check) &&
+	       check.status == ACCEL_ST_OK && check.out_len == c->plain &&
+	       !memcmp(plain, c->out[input], c->plain);
 	free(plain);
 	return same;
 }

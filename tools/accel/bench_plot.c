@@ -71,7 +71,8 @@ int bench_plot_check(struct tool *t, const char *path)
 		close(fd);
 		rc = finish(pid);
 	}
-	return rc ? tool_error(t, path, "gnuplot, which draws it, is not there (apt install gnuplot-nox)") : 0;
+	return rc ? tool_error(t, path, "gnuplot, which draws it, is not there (apt install gnuplot-nox)")
+		  : 0;
 }
 
 /* ---- The script ---- */
@@ -85,7 +86,8 @@ static bool same_series(const struct bench_point *a, const struct bench_point *b
 static bool begins(const struct bench_point *points, size_t i)
 {
 	for (size_t j = 0; j < i; j++)
-		if (!points[j].skip[0] && points[j].mode == points[i].mode && same_series(&points[j], &points[i]))
+		if (!points[j].skip[0] && points[j].mode == points[i].mode &&
+		    same_series(&points[j], &points[i]))
 			return false;
 	return !points[i].skip[0];
 }
@@ -145,8 +147,8 @@ static void put_lines(FILE *f, const struct bench_point *points, size_t n, int c
 
 		if (!begins(points, i))
 			continue;
-		fprintf(f, "%s $s%zu using 1:%d with linespoints lw 2 dt %d pt %d ps 0.8 lc rgb '%s'", start, i, column,
-			async ? 1 : 2, async ? 7 : 6, colours[colour(points, i) % 8]);
+		fprintf(f, "%s $s%zu using 1:%d with linespoints lw 2 dt %d pt %d ps 0.8 lc rgb '%s'", start,
+			i, column, async ? 1 : 2, async ? 7 : 6, colours[colour(points, i) % 8]);
 		put_title(f, &points[i]);
 		start = ", \\\n    ";
 	}
@@ -200,10 +202,13 @@ static void put_script(FILE *f, struct tool *t, const char *term, const struct b
 		height = 22 * nseries + 80;
 	fprintf(f, "set encoding utf8\nset terminal %s size 1400,%u background '#ffffff'\n", term, height);
 	put_data(f, points, n);
-	fprintf(f, "set multiplot layout 1,2 margins 0.06,0.73,0.12,0.85 spacing 0.08,0 title 'accel bench, %s' "
-		"noenhanced\n", accel_dev_info(t->dev)->software ? "software accelerator" : "hardware accelerator");
+	fprintf(f,
+		"set multiplot layout 1,2 margins 0.06,0.73,0.12,0.85 spacing 0.08,0 title 'accel bench, %s' "
+		"noenhanced\n",
+		accel_dev_info(t->dev)->software ? "software accelerator" : "hardware accelerator");
 	put_axes(f, points, n);
-	fprintf(f, "set key noenhanced at screen 0.735,0.5 left center vertical maxcols 1 reverse Left samplen 3\n");
+	fprintf(f, "set key noenhanced at screen 0.735,0.5 left center vertical maxcols 1 reverse Left "
+		   "samplen 3\n");
 	fprintf(f, "set title 'Throughput (input or plain bytes)'\nset ylabel 'MB/s'\n%s\n",
 		far_apart(points, n) ? "set logscale y 10\nset yrange [*:*]" : "set yrange [0:*]");
 	put_lines(f, points, n, 2);
@@ -213,7 +218,8 @@ static void put_script(FILE *f, struct tool *t, const char *term, const struct b
 	fprintf(f, "unset multiplot\n");
 }
 
-int bench_plot(struct tool *t, const char *path, unsigned int flags, const struct bench_point *points, size_t n)
+int bench_plot(struct tool *t, const char *path, unsigned int flags, const struct bench_point *points,
+	       size_t n)
 {
 	static char dash[] = "-";
 	struct file_out out;

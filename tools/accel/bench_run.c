@@ -315,8 +315,8 @@ static int outcome(struct worker *w, struct bench_point *p, const struct bench_c
 {
 	for (unsigned int i = 0; i < p->threads; i++) {
 		if (w[i].rc == -EBUSY || w[i].rc == -ENOSPC) {
-			snprintf(p->skip, sizeof(p->skip), "not enough free slots for %u x %u jobs", p->threads,
-				 p->depth);
+			snprintf(p->skip, sizeof(p->skip), "not enough free slots for %u x %u jobs",
+				 p->threads, p->depth);
 			return 0;
 		}
 		if (w[i].rc)

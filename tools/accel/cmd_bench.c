@@ -45,7 +45,8 @@ static const struct tool_opt opts[] = {
 	{ OPT_INPUT, "input", "FILE", "what to work on, up to 64 MiB of it (default: made text)", NULL },
 	{ OPT_LEVEL, "level", "N", "of compression (default 1)", NULL },
 	{ OPT_SCHEME, "scheme", "K+M", "of erasure coding (default 10+2)", NULL },
-	{ OPT_PLOT, "plot", "FILE", "draw throughput and processor use over depth: FILE.svg or FILE.png", NULL },
+	{ OPT_PLOT, "plot", "FILE", "draw throughput and processor use over depth: FILE.svg or FILE.png",
+	  NULL },
 	{ 'f', "force", NULL, "replace a picture that exists", NULL },
 	{ 0 },
 };
@@ -214,7 +215,8 @@ static void make_text(uint8_t *p, size_t n)
 	static const char vocabulary[] =
 		"the of and a to in is accelerator queue block page write read command stripe parity digest "
 		"window stream buffer latency throughput namespace controller descriptor lease slot epoch "
-		"compress erasure cipher checksum depth thread device kernel memory storage fabric target host ";
+		"compress erasure cipher checksum depth thread device kernel memory storage fabric target "
+		"host ";
 	uint64_t x = 88172645463325252u;
 	size_t at = 0;
 
@@ -365,8 +367,8 @@ static void text_listing(FILE *f, struct json_object *root)
 	struct json_object *points = NULL;
 
 	json_object_object_get_ex(root, "points", &points);
-	fprintf(f, "%-16s %9s %-5s %3s %5s %9s %9s %9s %9s %9s %6s  %s\n", "OP", "SIZE", "MODE", "THR", "DEPTH",
-		"MB/s", "JOBS/s", "p50 us", "p99 us", "p99.9 us", "CPU %", "BY");
+	fprintf(f, "%-16s %9s %-5s %3s %5s %9s %9s %9s %9s %9s %6s  %s\n", "OP", "SIZE", "MODE", "THR",
+		"DEPTH", "MB/s", "JOBS/s", "p50 us", "p99 us", "p99.9 us", "CPU %", "BY");
 	for (size_t i = 0; i < json_object_array_length(points); i++) {
 		struct json_object *o = json_object_array_get_idx(points, i), *v;
 		char size[32];
@@ -447,12 +449,14 @@ static int run(struct tool *t, int argc, char **argv)
 const struct verb verb_bench = {
 	.name = "bench",
 	.summary = "Measure throughput, latency and processor use over depth",
-	.usage = "[--op OP,...] [--size SIZE,...] [--depth N,...] [--threads N,...] [--mode MODE] [--plot FILE]",
+	.usage = "[--op OP,...] [--size SIZE,...] [--depth N,...] [--threads N,...] [--mode MODE] [--plot "
+		 "FILE]",
 	.opts = opts,
 	.flags = VERB_DEVICE | VERB_JSON,
-	.notes = "MB are millions of bytes of input (decompress, open: of output). A synchronous measurement at depth\n"
-		 "N is one call with N jobs at a time, an asynchronous one a queue kept full with N jobs. Latency is\n"
-		 "from submission to the return of the result. CPU is that of the whole process, 100 is one processor.\n"
-		 "Status, length, digest and tag of every result are checked, and the contents of the last ones.\n",
+	.notes = "MB are millions of bytes of input (decompress, open: of output). A synchronous measurement\n"
+		 "at depth N is one call with N jobs at a time, an asynchronous one a queue kept full with N\n"
+		 "jobs. Latency is from submission to the return of the result. CPU is that of the whole\n"
+		 "process, 100 is one processor. Status, length, digest and tag of every result are checked,\n"
+		 "and the contents of the last ones.\n",
 	.run = run,
 };

@@ -14,6 +14,6 @@ const struct verb verb_ec = {
 		 "repair [-o json] NAME|SHARD...\n"
 		 "verify [-o json] NAME|SHARD...",
 	.subs = subs,
-	.notes = "FILE becomes FILE.ec.000 and so on: K shards of data and M of parity. Any K of them give the\n"
-		 "file back. NAME stands for all NAME.ec.NNN that are there.\n",
+	.notes = "FILE becomes FILE.ec.000 and so on: K shards of data and M of parity. Any K of them give\n"
+		 "the file back. NAME stands for all NAME.ec.NNN that are there.\n",
 };

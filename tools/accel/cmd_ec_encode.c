@@ -106,8 +106,8 @@ static int create_all(struct tool *t, struct encode *e, const struct ec_head *h,
 		if (e->dir)
 			rc = asprintf(&path, "%s/%s.ec.%03u", e->dir, h->name, i);
 		else
-			rc = asprintf(&path, "%.*s%s.ec.%03u", slash ? (int)(slash - file + 1) : 0, file, h->name,
-				      i);
+			rc = asprintf(&path, "%.*s%s.ec.%03u", slash ? (int)(slash - file + 1) : 0, file,
+				      h->name, i);
 		if (rc < 0)
 			return tool_error(t, file, "out of memory");
 		rc = ec_out_create(t, &e->out, i, path, e->flags);

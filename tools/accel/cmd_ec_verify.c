@@ -125,10 +125,11 @@ static int say_inconsistent(struct tool *t, const struct ec_set *set, const stru
 {
 	if (!o->inconsistent)
 		return 0;
-	return tool_error(t, set->base,
-			  "in %llu stripes, the first is %llu, the parity is not that of the data though every "
-			  "block is as it was written", (unsigned long long)o->inconsistent,
-			  (unsigned long long)o->first);
+	return tool_error(
+		t, set->base,
+		"in %llu stripes, the first is %llu, the parity is not that of the data though every "
+		"block is as it was written",
+		(unsigned long long)o->inconsistent, (unsigned long long)o->first);
 }
 
 /* ---- verify ---- */
@@ -183,7 +184,8 @@ enum { OPT_DIRECTORY = OPT_LONG + 1 };
 
 static const struct tool_opt repair_opts[] = {
 	{ OPT_DIRECTORY, "directory", "DIR", "where missing shards go (default: beside the others)", NULL },
-	{ 'f', "force", NULL, "replace a shard of another set that stands in the place of a missing one", NULL },
+	{ 'f', "force", NULL, "replace a shard of another set that stands in the place of a missing one",
+	  NULL },
 	{ 'q', "quiet", NULL, "no warnings, no progress", NULL },
 	{ 0 },
 };
@@ -262,9 +264,10 @@ static int repair(struct tool *t, struct ec_set *set, struct outcome *o, bool fo
 	if (o->hopeless || set->nfound < set->head.k) {
 		ec_set_warn(t, set);
 		if (set->nfound < set->head.k)
-			return tool_error(t, set->base, "%u shards are there, %u of %u are needed", set->nfound,
-					  set->head.k, ec_nshard(&set->head));
-		return tool_error(t, set->base, "in %llu stripes fewer than %u blocks are good: nothing changed",
+			return tool_error(t, set->base, "%u shards are there, %u of %u are needed",
+					  set->nfound, set->head.k, ec_nshard(&set->head));
+		return tool_error(t, set->base,
+				  "in %llu stripes fewer than %u blocks are good: nothing changed",
 				  (unsigned long long)o->hopeless, set->head.k);
 	}
 	/* Parity that contradicts the data makes every block of the stripe suspect: keep what there is. */

@@ -45,7 +45,8 @@ static int output_name(struct job *j, const struct file_in *in, char **name)
 	else if (n > tail && !strcmp(in->name + n - tail, suffix) && in->name[n - tail - 1] != '/')
 		*name = strndup(in->name, n - tail);
 	else
-		return tool_error(j->t, in->name, "its name does not end with %s: name the output with -o", suffix);
+		return tool_error(j->t, in->name, "its name does not end with %s: name the output with -o",
+				  suffix);
 	return rc < 0 || !*name ? tool_error(j->t, in->name, "out of memory") : 0;
 }
 
@@ -103,8 +104,9 @@ static int prepare(struct job *j, struct file_in *in, struct seal_head *h, struc
 		seal_head_encode(h, page);
 	rc = seal_head_mac(k, page, !j->sealing);
 	if (rc == -EBADMSG)
-		return tool_error(j->t, in->name, j->secret.is_pass ? "wrong passphrase, or its header was changed" :
-				  "wrong key, or its header was changed");
+		return tool_error(j->t, in->name,
+				  j->secret.is_pass ? "wrong passphrase, or its header was changed"
+						    : "wrong key, or its header was changed");
 	return rc ? tool_error(j->t, in->name, "libcrypto failed") : 0;
 }
 
@@ -282,7 +284,8 @@ static const struct tool_opt open_opts[] = {
 const struct verb verb_seal = {
 	.name = "seal",
 	.summary = "Encrypt and authenticate files (AES-GCM)",
-	.usage = "[-K KEYFILE | --passphrase-file FILE] [-o OUT] [-f] [FILE]...\n--generate-key KEYFILE [--bits N]",
+	.usage = "[-K KEYFILE | --passphrase-file FILE] [-o OUT] [-f] [FILE]...\n--generate-key KEYFILE "
+		 "[--bits N]",
 	.opts = seal_opts,
 	.flags = VERB_DEVICE,
 	.notes = "The input is kept. Without FILE, or with -, standard input is sealed to standard output.\n",
@@ -295,7 +298,8 @@ const struct verb verb_open = {
 	.usage = "[-K KEYFILE | --passphrase-file FILE] [-o OUT] [-f] [FILE]...",
 	.opts = open_opts,
 	.flags = VERB_DEVICE,
-	.notes = "A file appears only if every record is authentic. On standard output records appear one after the\n"
-		 "other, each after it was found authentic: look at the exit status before using the whole.\n",
+	.notes = "A file appears only if every record is authentic. On standard output records appear one\n"
+		 "after the other, each after it was found authentic: look at the exit status before using the\n"
+		 "whole.\n",
 	.run = run_open,
 };

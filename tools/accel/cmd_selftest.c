@@ -8,8 +8,8 @@
 enum { OPT_CONFORMANCE = OPT_LONG + 1, OPT_RULE };
 
 static const struct tool_opt opts[] = {
-	{ OPT_CONFORMANCE, "conformance", NULL, "judge the device by the rules of the namespace interface, with plain "
-	  "reads and writes only", NULL },
+	{ OPT_CONFORMANCE, "conformance", NULL,
+	  "judge the device by the rules of the namespace interface, by plain reads and writes", NULL },
 	{ OPT_RULE, "rule", "NAME", "with --conformance: only this rule or group of rules", NULL },
 	{ 0 },
 };
@@ -17,8 +17,12 @@ static const struct tool_opt opts[] = {
 static void text_listing(FILE *f, struct json_object *root)
 {
 	static const struct out_column fields[] = {
-		{ "device", "Device", OUT_TEXT }, { "name", "Name", OUT_TEXT }, { "ran", "Tests", OUT_NUMBER },
-		{ "failed", "Failed", OUT_NUMBER }, { "first_failure", "First failure", OUT_TEXT }, { 0 },
+		{ "device", "Device", OUT_TEXT },
+		{ "name", "Name", OUT_TEXT },
+		{ "ran", "Tests", OUT_NUMBER },
+		{ "failed", "Failed", OUT_NUMBER },
+		{ "first_failure", "First failure", OUT_TEXT },
+		{ 0 },
 	};
 
 	out_fields(f, root, fields);
@@ -60,7 +64,9 @@ static int run(struct tool *t, int argc, char **argv)
 	if (c == OPTS_STOP)
 		return t->status;
 	if (optind < argc || (rule && !conformance))
-		return tool_usage(t, rule ? "--rule goes with --conformance" : "'%s' is not wanted (-d names the device)",
+		return tool_usage(t,
+				  rule ? "--rule goes with --conformance"
+				       : "'%s' is not wanted (-d names the device)",
 				  rule ? "" : argv[optind]);
 	rc = tool_dev(t, 0, 0);
 	if (rc)
@@ -74,7 +80,7 @@ const struct verb verb_selftest = {
 	.usage = "[-d DEVICE] [-o json]\n--conformance [--rule NAME] [-d DEVICE] [-o json]",
 	.opts = opts,
 	.flags = VERB_DEVICE | VERB_JSON,
-	.notes = "Exit status 0 if all tests passed, 1 if one failed. The conformance test takes some seconds and\n"
-		 "needs a device that nobody else uses for its rules about exclusive leases and statistics.\n",
+	.notes = "Exit status 0 if all tests passed, 1 if one failed. The conformance test takes seconds; its\n"
+		 "rules about exclusive leases and statistics need a device that nobody else uses.\n",
 	.run = run,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The conformance test: rules of Documentation/namespace-interface.rst, judged by plain reads and writes, with
- * an encoding and a CRC of its own.
+ * The conformance test: rules of Documentation/namespace-interface.rst, judged by plain reads and writes,
+ * with an encoding and a CRC of its own.
  */
 #ifndef ACCEL_CONF_H
 #define ACCEL_CONF_H
@@ -116,7 +116,8 @@ int conf_claim_write(struct conf *c, const struct conf_claim *claim);
 /* Index and epoch of a record that is free. CONF_PASS, CONF_FAIL or CONF_SKIP. */
 int conf_lease_find(struct conf *c, uint32_t *index, uint32_t *epoch);
 /* Claims into l. CONF_PASS, CONF_FAIL or CONF_SKIP (no slots are free). */
-int conf_lease_get(struct conf *c, struct conf_lease *l, uint32_t wanted, uint16_t flags, uint32_t duration_ms);
+int conf_lease_get(struct conf *c, struct conf_lease *l, uint32_t wanted, uint16_t flags,
+		   uint32_t duration_ms);
 int conf_lease_put(struct conf *c, struct conf_lease *l);
 
 /* ---- Jobs (conf_desc.c), in slot c->lease.slot ---- */

@@ -70,7 +70,8 @@ int conf_lease_find(struct conf *c, uint32_t *index, uint32_t *epoch)
 static void fresh(struct conf_lease *l)
 {
 	memset(l, 0, sizeof(*l));
-	/* Random numbers that all-zero fields would make invalid; getrandom does not fail for so few bytes. */
+	/* Random numbers that all-zero fields would make invalid; getrandom does not fail for so few bytes.
+	 */
 	while (getrandom(l->claim_id, sizeof(l->claim_id), 0) != (ssize_t)sizeof(l->claim_id) ||
 	       getrandom(l->nonce, sizeof(l->nonce), 0) != (ssize_t)sizeof(l->nonce))
 		;
@@ -78,7 +79,8 @@ static void fresh(struct conf_lease *l)
 	l->nonce[0] |= 1;
 }
 
-int conf_lease_get(struct conf *c, struct conf_lease *l, uint32_t wanted, uint16_t flags, uint32_t duration_ms)
+int conf_lease_get(struct conf *c, struct conf_lease *l, uint32_t wanted, uint16_t flags,
+		   uint32_t duration_ms)
 {
 	struct conf_claim claim = { .op = NVME_ACCEL_LEASE_CLAIM, .flags = flags, .wanted = wanted,
 				    .min = wanted ? 1 : 0, .duration_ms = duration_ms };

@@ -109,8 +109,8 @@ int conf_wait(struct conf *c, uint64_t seq, struct nvme_accel_status *st)
 			return rc;
 		conf_sleep_ms(1);
 	} while (tool_now_ns() < until);
-	return conf_fail(c, "job %llu did not end in %d ms (state %u)", (unsigned long long)seq, CONF_TIMEOUT_MS,
-			 st->state);
+	return conf_fail(c, "job %llu did not end in %d ms (state %u)", (unsigned long long)seq,
+			 CONF_TIMEOUT_MS, st->state);
 }
 
 int conf_job(struct conf *c, uint64_t seq, uint16_t flags, const uint8_t *in, uint64_t in_len,
@@ -180,7 +180,8 @@ int conf_right(struct conf *c, uint64_t seq, const struct nvme_accel_status *st,
 int conf_begin(struct conf *c)
 {
 	if (!c->probe.any)
-		return conf_skip(c, "the device has none of copy, CRC-32C and SHA-256, of which the test knows the "
-				 "result");
+		return conf_skip(
+			c, "the device has none of copy, CRC-32C and SHA-256, of which the test knows the "
+			   "result");
 	return conf_lease_get(c, &c->lease, 1, 0, 0);
 }

@@ -142,8 +142,8 @@ int conf_identify(struct conf *c)
 	aliasb = *ID(c, aliasb);
 	/* Beyond these the test itself could not go on; the rule about ranges says it in words. */
 	if ((lbads != 9 && lbads != 12) || winsh < lbads + 3 || winsh > 30 || !aliasb || aliasb > 3)
-		return conf_fail(c, "no usable geometry: log2 of block %u, half window %u, aliases %u", lbads, winsh,
-				 aliasb);
+		return conf_fail(c, "no usable geometry: log2 of block %u, half window %u, aliases %u", lbads,
+				 winsh, aliasb);
 	c->id.block = 1u << lbads;
 	c->id.half = 1u << winsh;
 	c->id.wait_off = c->id.half / 2;

@@ -15,14 +15,17 @@ static int half_job(struct conf *c, uint64_t seq, uint16_t flags, const uint8_t 
 	_Alignas(8) uint8_t block[CONF_BLOCK_MAX];
 
 	conf_desc(c, block, seq, NVME_ACCEL_JOB_START | NVME_ACCEL_JOB_EXPLICIT | flags, N);
-	return conf_must(c, conf_write2(c, conf_addr(c, c->lease.slot, seq, 0), block, c->id.block, in, N / 2),
+	return conf_must(c,
+			 conf_write2(c, conf_addr(c, c->lease.slot, seq, 0), block, c->id.block, in, N / 2),
 			 "writing half of a job");
 }
 
 static int rest(struct conf *c, uint64_t seq, const uint8_t *in)
 {
-	return conf_must(c, conf_write(c, conf_addr(c, c->lease.slot, seq, 0) + c->id.block + N / 2, in + N / 2,
-				       N / 2), "writing the rest of a job");
+	return conf_must(
+		c,
+		conf_write(c, conf_addr(c, c->lease.slot, seq, 0) + c->id.block + N / 2, in + N / 2, N / 2),
+		"writing the rest of a job");
 }
 
 static int needs(struct conf *c, uint64_t feat)
@@ -43,8 +46,8 @@ static int answered(struct conf *c, const struct conf_async *a, uint64_t seq, co
 	if (get_le(&st.crc, 4) != ec_crc32c(0, &st, offsetof(struct nvme_accel_status, crc)))
 		return conf_fail(c, "the CRC of the status is wrong");
 	if (get_le(&st.seq, 8) != seq || st.state != NVME_ACCEL_ST_DONE)
-		return conf_fail(c, "answered with seq %llu, state %u", (unsigned long long)get_le(&st.seq, 8),
-				 st.state);
+		return conf_fail(c, "answered with seq %llu, state %u",
+				 (unsigned long long)get_le(&st.seq, 8), st.state);
 	if (c->probe.output && memcmp((uint8_t *)a->buf + c->id.block, in, N))
 		return conf_fail(c, "the output that came with the status is wrong");
 	return CONF_PASS;
@@ -60,7 +63,8 @@ static int wait_read(struct conf *c)
 	if (!rc)
 		rc = half_job(c, 1, 0, in);
 	if (!rc)
-		rc = conf_async_start(c, &a, false, conf_wait_addr(c, c->lease.slot, 1), c->buf, c->id.block + N);
+		rc = conf_async_start(c, &a, false, conf_wait_addr(c, c->lease.slot, 1), c->buf,
+				      c->id.block + N);
 	if (rc)
 		return rc;
 	conf_sleep_ms(HOLD_MS);
@@ -88,7 +92,8 @@ static int wait_before(struct conf *c)
 
 	conf_data(in, N, 42);
 	if (!rc)
-		rc = conf_async_start(c, &a, false, conf_wait_addr(c, c->lease.slot, 1), c->buf, c->id.block + N);
+		rc = conf_async_start(c, &a, false, conf_wait_addr(c, c->lease.slot, 1), c->buf,
+				      c->id.block + N);
 	if (rc)
 		return rc;
 	conf_sleep_ms(20);
@@ -113,7 +118,8 @@ static int wait_ended(struct conf *c)
 	if (!rc)
 		rc = conf_job(c, 1, 0, in, N, &st);
 	if (!rc)
-		rc = conf_async_start(c, &a, false, conf_wait_addr(c, c->lease.slot, 1), c->buf, c->id.block + N);
+		rc = conf_async_start(c, &a, false, conf_wait_addr(c, c->lease.slot, 1), c->buf,
+				      c->id.block + N);
 	if (rc)
 		return rc;
 	conf_async_join(&a);
@@ -159,7 +165,8 @@ static int one_held(struct conf *c)
 	if (!rc)
 		rc = half_job(c, 1, 0, in);
 	if (!rc)
-		rc = conf_async_start(c, &a, false, conf_wait_addr(c, c->lease.slot, 1), c->buf, c->id.block + N);
+		rc = conf_async_start(c, &a, false, conf_wait_addr(c, c->lease.slot, 1), c->buf,
+				      c->id.block + N);
 	if (rc)
 		return rc;
 	conf_sleep_ms(50);
@@ -187,7 +194,8 @@ static int lease_end(struct conf *c)
 	if (!rc)
 		rc = half_job(c, 1, 0, in);
 	if (!rc)
-		rc = conf_async_start(c, &a, false, conf_wait_addr(c, c->lease.slot, 1), c->buf, c->id.block + N);
+		rc = conf_async_start(c, &a, false, conf_wait_addr(c, c->lease.slot, 1), c->buf,
+				      c->id.block + N);
 	if (rc)
 		return rc;
 	conf_sleep_ms(50);
@@ -210,7 +218,8 @@ static int wait_broken(struct conf *c)
 	int rc = needs(c, NVME_ACCEL_FEAT_WAIT);
 
 	if (!rc)
-		rc = conf_async_start(c, &a, false, conf_wait_addr(c, c->lease.slot, 1), c->buf, c->id.block + N);
+		rc = conf_async_start(c, &a, false, conf_wait_addr(c, c->lease.slot, 1), c->buf,
+				      c->id.block + N);
 	if (rc)
 		return rc;
 	conf_sleep_ms(50);
@@ -223,7 +232,8 @@ static int wait_broken(struct conf *c)
 	if (!rc)
 		rc = conf_must(c, a.rc, "the held read");
 	if (!rc && took_ms(&a) > c->id.holdmax_ms / 2 + 50)
-		rc = conf_fail(c, "the refusal of the descriptor did not answer the read (%u ms)", took_ms(&a));
+		rc = conf_fail(c, "the refusal of the descriptor did not answer the read (%u ms)",
+			       took_ms(&a));
 	return rc;
 }
 
@@ -238,7 +248,8 @@ static int on_done(struct conf *c)
 	if (rc)
 		return rc;
 	conf_data(in, N, 47);
-	conf_desc(c, block, 1, NVME_ACCEL_JOB_START | NVME_ACCEL_JOB_EXPLICIT | NVME_ACCEL_JOB_COMPLETE_ON_DONE, N);
+	conf_desc(c, block, 1,
+		  NVME_ACCEL_JOB_START | NVME_ACCEL_JOB_EXPLICIT | NVME_ACCEL_JOB_COMPLETE_ON_DONE, N);
 	rc = conf_async_start(c, &a, true, conf_addr(c, c->lease.slot, 1, 0), block, c->id.block);
 	if (rc)
 		return rc;

@@ -25,7 +25,8 @@ static int id_crc(struct conf *c)
 	memset(copy + NVME_ACCEL_ID_OFF + offsetof(struct nvme_accel_id, hdrcrc), 0, 4);
 	crc = ec_crc32c(0, copy + NVME_ACCEL_ID_OFF, len);
 	if (get_le(ID(c, hdrcrc), 4) != crc)
-		return conf_fail(c, "HDRCRC is %#x, the bytes have %#x", (unsigned int)get_le(ID(c, hdrcrc), 4), crc);
+		return conf_fail(c, "HDRCRC is %#x, the bytes have %#x",
+				 (unsigned int)get_le(ID(c, hdrcrc), 4), crc);
 	return CONF_PASS;
 }
 
@@ -44,8 +45,8 @@ static int id_standard(struct conf *c)
 	if (get_le(lbaf, 2) || p[27] || p[28] || p[29])
 		return conf_fail(c, "metadata or protection information is announced");
 	if (get_le(p + 46, 2) != c->id.half / c->id.block)
-		return conf_fail(c, "NOIOB is %u blocks, a half window has %u", (unsigned int)get_le(p + 46, 2),
-				 c->id.half / c->id.block);
+		return conf_fail(c, "NOIOB is %u blocks, a half window has %u",
+				 (unsigned int)get_le(p + 46, 2), c->id.half / c->id.block);
 	if (bytes_are_zero(p + 104, 16))
 		return conf_fail(c, "NGUID is zero");
 	return CONF_PASS;
@@ -78,7 +79,8 @@ static int id_ranges(struct conf *c)
 		return conf_fail(c, "HOLDMAX %u ms", i->holdmax_ms);
 	if (!i->leasemin_ms || i->leasemin_ms > i->leasemax_ms)
 		return conf_fail(c, "LEASEMIN %u, LEASEMAX %u", i->leasemin_ms, i->leasemax_ms);
-	if (!i->maxin || i->maxin > i->half - i->block || !i->maxout || i->maxout > i->half / 2 - 2 * i->block)
+	if (!i->maxin || i->maxin > i->half - i->block || !i->maxout ||
+	    i->maxout > i->half / 2 - 2 * i->block)
 		return conf_fail(c, "MAXIN %llu, MAXOUT %llu do not fit a half window of %u",
 				 (unsigned long long)i->maxin, (unsigned long long)i->maxout, i->half);
 	if (*ID(c, state) > NVME_ACCEL_DEV_FAILED)
@@ -134,7 +136,8 @@ static int id_copy(struct conf *c)
 	uint8_t copy[NVME_ACCEL_PAGE];
 	size_t run = NVME_ACCEL_ID_OFF + offsetof(struct nvme_accel_id, state);
 	size_t rest = NVME_ACCEL_ID_OFF + offsetof(struct nvme_accel_id, build_date);
-	int rc = conf_must(c, conf_read(c, c->id.info_off, copy, sizeof(copy)), "reading the copy of the identity");
+	int rc = conf_must(c, conf_read(c, c->id.info_off, copy, sizeof(copy)),
+			   "reading the copy of the identity");
 
 	if (rc)
 		return rc;
@@ -193,7 +196,8 @@ static int id_stable(struct conf *c)
 const struct conf_rule conf_rules_id[] = {
 	{ "R-5 R-6", "identity-magic", "magic and major version of the interface", id_magic },
 	{ "R-6", "identity-crc", "HDRCRC is that of the header", id_crc },
-	{ "R-7 R-8", "identity-standard", "the standard fields: sizes, block, no metadata, NOIOB, NGUID", id_standard },
+	{ "R-7 R-8", "identity-standard", "the standard fields: sizes, block, no metadata, NOIOB, NGUID",
+	  id_standard },
 	{ "R-6", "identity-names", "UUIDs are set, NAME is printable and padded", id_names },
 	{ "R-6 R-16", "identity-ranges", "numbers within their ranges", id_ranges },
 	{ "R-4", "identity-features", "INLINE or EXPLICIT; nothing that is reserved", id_features },

@@ -76,7 +76,8 @@ static int repeatable(struct conf *c)
 		if (!rc && memcmp(&st, &again, sizeof(st)))
 			rc = conf_fail(c, "the status of a job that has ended changed between reads");
 		if (!rc && conf_feat(c, NVME_ACCEL_FEAT_WAIT))
-			rc = conf_must(c, conf_read(c, conf_wait_addr(c, c->lease.slot, 1), c->buf, c->id.block),
+			rc = conf_must(c,
+				       conf_read(c, conf_wait_addr(c, c->lease.slot, 1), c->buf, c->id.block),
 				       "reading the WAIT alias");
 	}
 	return rc;
@@ -111,7 +112,8 @@ static int write_half_hidden(struct conf *c)
 	if (!rc)
 		rc = conf_job(c, 1, 0, data(in, 5), N, &st);
 	if (!rc)
-		rc = conf_must(c, conf_read(c, conf_addr(c, c->lease.slot, 1, 0), c->buf, N), "reading a write half");
+		rc = conf_must(c, conf_read(c, conf_addr(c, c->lease.slot, 1, 0), c->buf, N),
+			       "reading a write half");
 	if (!rc && !bytes_are_zero(c->buf, N))
 		rc = conf_fail(c, "input or descriptor can be read back");
 	return rc;
@@ -136,7 +138,8 @@ static int old_alias(struct conf *c)
 		return rc;
 	if (st.state != NVME_ACCEL_ST_SUPERSEDED)
 		return conf_fail(c, "the job before shows state %u", st.state);
-	return bytes_are_zero(c->buf, N) ? CONF_PASS : conf_fail(c, "the output of the job before is still there");
+	return bytes_are_zero(c->buf, N) ? CONF_PASS
+					 : conf_fail(c, "the output of the job before is still there");
 }
 
 /* ---- EXPLICIT ---- */
@@ -162,8 +165,10 @@ static int in_pieces(struct conf *c, uint64_t seq, const uint8_t *in, unsigned i
 				rc = conf_fail(c, "state %u while input is missing", st.state);
 		}
 		if (i < 8 && !rc)
-			rc = conf_must(c, conf_write(c, base + c->id.block + order[i] * piece, in + order[i] * piece,
-						     piece), "writing a piece of input");
+			rc = conf_must(c,
+				       conf_write(c, base + c->id.block + order[i] * piece,
+						  in + order[i] * piece, piece),
+				       "writing a piece of input");
 	}
 	if (!rc)
 		rc = conf_wait(c, seq, &st);
@@ -198,13 +203,15 @@ static int split_inline(struct conf *c)
 	base = conf_addr(c, c->lease.slot, 1, 0);
 	data(in, 12);
 	conf_desc(c, block, 1, NVME_ACCEL_JOB_START, N);
-	rc = conf_must(c, conf_write2(c, base, block, c->id.block, in, N / 2), "writing half of an INLINE job");
+	rc = conf_must(c, conf_write2(c, base, block, c->id.block, in, N / 2),
+		       "writing half of an INLINE job");
 	if (!rc && !conf_feat(c, NVME_ACCEL_FEAT_EXPLICIT)) {
 		rc = conf_wait(c, 1, &st);
 		return rc ? rc : conf_state(c, &st, NVME_ACCEL_ST_FAILED, NVME_ACCEL_SHORT_WRITE);
 	}
 	if (!rc)
-		rc = conf_must(c, conf_write(c, base + c->id.block + N / 2, in + N / 2, N / 2), "writing the rest");
+		rc = conf_must(c, conf_write(c, base + c->id.block + N / 2, in + N / 2, N / 2),
+			       "writing the rest");
 	if (!rc)
 		rc = conf_wait(c, 1, &st);
 	return rc ? rc : conf_right(c, 1, &st, in, N);
@@ -228,7 +235,8 @@ static int in_crc(struct conf *c)
 		conf_desc(c, block, seq, NVME_ACCEL_JOB_START | NVME_ACCEL_JOB_IN_CRC, N);
 		put_le(&d->in_crc, 4, ec_crc32c(0, in, N) ^ (seq == 2));
 		conf_desc_crc(block);
-		rc = conf_must(c, conf_write2(c, conf_addr(c, c->lease.slot, seq, 0), block, c->id.block, in, N),
+		rc = conf_must(c,
+			       conf_write2(c, conf_addr(c, c->lease.slot, seq, 0), block, c->id.block, in, N),
 			       "writing descriptor and input");
 		if (!rc)
 			rc = conf_wait(c, seq, &st);
@@ -255,7 +263,8 @@ static int out_crc(struct conf *c)
 		rc = conf_job(c, 1, NVME_ACCEL_JOB_OUT_CRC, data(in, 14), N, &st);
 	if (!rc)
 		rc = conf_right(c, 1, &st, in, N);
-	if (!rc && (!(get_le(&st.flags, 2) & NVME_ACCEL_SF_OUT_CRC) || get_le(&st.out_crc, 4) != ec_crc32c(0, in, N)))
+	if (!rc && (!(get_le(&st.flags, 2) & NVME_ACCEL_SF_OUT_CRC) ||
+		    get_le(&st.out_crc, 4) != ec_crc32c(0, in, N)))
 		rc = conf_fail(c, "out_crc is %#x, the output has %#x", (unsigned int)get_le(&st.out_crc, 4),
 			       ec_crc32c(0, in, N));
 	return rc;
@@ -276,7 +285,8 @@ static int output_short(struct conf *c)
 	conf_desc(c, block, 1, NVME_ACCEL_JOB_START, N);
 	put_le(&((struct nvme_accel_desc *)block)->out_max, 8, N / 2);
 	conf_desc_crc(block);
-	rc = conf_must(c, conf_write2(c, conf_addr(c, c->lease.slot, 1, 0), block, c->id.block, data(in, 15), N),
+	rc = conf_must(c,
+		       conf_write2(c, conf_addr(c, c->lease.slot, 1, 0), block, c->id.block, data(in, 15), N),
 		       "writing descriptor and input");
 	if (!rc)
 		rc = conf_wait(c, 1, &st);
@@ -306,7 +316,8 @@ static int bad_field(struct conf *c, uint64_t seq, const struct fault *f, const 
 	conf_desc(c, block, seq, NVME_ACCEL_JOB_START, N);
 	put_le(block + f->at, f->nbytes, f->value);
 	conf_desc_crc(block);
-	rc = conf_must(c, conf_write2(c, conf_addr(c, c->lease.slot, seq, 0), block, c->id.block, in, N), f->what);
+	rc = conf_must(c, conf_write2(c, conf_addr(c, c->lease.slot, seq, 0), block, c->id.block, in, N),
+		       f->what);
 	if (!rc)
 		rc = conf_wait(c, seq, &st);
 	if (rc)
@@ -326,13 +337,18 @@ static int bad_fields(struct conf *c)
 		{ 76, 4, 1, NVME_ACCEL_BAD_DESC, NVME_ACCEL_BAD_DESC, "a reserved field (76)" },
 		{ 92, 4, 1, NVME_ACCEL_BAD_DESC, NVME_ACCEL_BAD_DESC, "a reserved field (92)" },
 		{ 124, 4, 1, NVME_ACCEL_BAD_DESC, NVME_ACCEL_BAD_DESC, "a reserved field of a stage" },
-		{ 128, 2, 1, NVME_ACCEL_BAD_DESC, NVME_ACCEL_BAD_DESC, "something in a stage that is not used" },
+		{ 128, 2, 1, NVME_ACCEL_BAD_DESC, NVME_ACCEL_BAD_DESC,
+		  "something in a stage that is not used" },
 		{ 224, 1, 1, NVME_ACCEL_BAD_DESC, NVME_ACCEL_BAD_DESC, "a reserved field (224)" },
 		{ 251, 1, 1, NVME_ACCEL_BAD_DESC, NVME_ACCEL_BAD_DESC, "a reserved field (251)" },
-		{ 122, 2, 8, NVME_ACCEL_BAD_DESC, NVME_ACCEL_BAD_DESC, "parameters of a stage beyond param_len" },
-		{ 96, 2, 0x7777, NVME_ACCEL_UNSUPPORTED_OP, NVME_ACCEL_UNSUPPORTED_OP, "an unknown operation" },
-		{ 98, 2, 0x7777, NVME_ACCEL_UNSUPPORTED_OP, NVME_ACCEL_UNSUPPORTED_OP, "an unknown algorithm" },
-		{ 104, 4, 9, NVME_ACCEL_BAD_OBJECT, NVME_ACCEL_UNSUPPORTED_OP, "an object that is not there" },
+		{ 122, 2, 8, NVME_ACCEL_BAD_DESC, NVME_ACCEL_BAD_DESC,
+		  "parameters of a stage beyond param_len" },
+		{ 96, 2, 0x7777, NVME_ACCEL_UNSUPPORTED_OP, NVME_ACCEL_UNSUPPORTED_OP,
+		  "an unknown operation" },
+		{ 98, 2, 0x7777, NVME_ACCEL_UNSUPPORTED_OP, NVME_ACCEL_UNSUPPORTED_OP,
+		  "an unknown algorithm" },
+		{ 104, 4, 9, NVME_ACCEL_BAD_OBJECT, NVME_ACCEL_UNSUPPORTED_OP,
+		  "an object that is not there" },
 		{ 48, 8, 1ull << 40, NVME_ACCEL_BAD_DESC, NVME_ACCEL_BAD_PARAM, "in_len beyond MAXIN" },
 		{ 56, 8, 1ull << 40, NVME_ACCEL_BAD_DESC, NVME_ACCEL_BAD_PARAM, "out_max beyond MAXOUT" },
 	};
@@ -348,8 +364,9 @@ static int bad_fields(struct conf *c)
 /* After every kind of failure the next job is right. */
 static int after_failure(struct conf *c)
 {
-	static const struct fault fault = { 96, 2, 0x7777, NVME_ACCEL_UNSUPPORTED_OP, NVME_ACCEL_UNSUPPORTED_OP,
-					    "an unknown operation" };
+	static const struct fault fault = {
+		96, 2, 0x7777, NVME_ACCEL_UNSUPPORTED_OP, NVME_ACCEL_UNSUPPORTED_OP, "an unknown operation"
+	};
 	struct nvme_accel_status st;
 	uint8_t in[N];
 	int rc = conf_begin(c);

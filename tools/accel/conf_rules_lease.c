@@ -71,7 +71,8 @@ static int granted_page(struct conf *c, const struct nvme_accel_lease *p)
 		uint64_t first = get_le(&p->range[i].first, 4), n = get_le(&p->range[i].count, 4);
 
 		if (!n || first + n > c->id.nslot)
-			return conf_fail(c, "a range from slot %u of %u slots", (unsigned int)first, (unsigned int)n);
+			return conf_fail(c, "a range from slot %u of %u slots", (unsigned int)first,
+					 (unsigned int)n);
 		sum += (uint32_t)n;
 	}
 	if (sum != get_le(&p->nslot, 4) || sum > 2)
@@ -80,7 +81,8 @@ static int granted_page(struct conf *c, const struct nvme_accel_lease *p)
 	if (get_le(&p->remaining_ms, 4) > get_le(&p->duration_ms, 4) || !get_le(&p->remaining_ms, 4))
 		return conf_fail(c, "%u of %u ms remain", (unsigned int)get_le(&p->remaining_ms, 4),
 				 (unsigned int)get_le(&p->duration_ms, 4));
-	if (strncmp((const char *)p->label, "conformance test", 32) || p->hostid[0] != 0xc0 || p->hostid[15] != 0xc0)
+	if (strncmp((const char *)p->label, "conformance test", 32) || p->hostid[0] != 0xc0 ||
+	    p->hostid[15] != 0xc0)
 		return conf_fail(c, "label or hostid are not those of the claim");
 	return CONF_PASS;
 }
@@ -183,7 +185,8 @@ static int claim_slots(struct conf *c)
 				    .min = c->id.nslot + 1, .claim_id = other_id, .nonce = other_nonce };
 	int rc = conf_lease_find(c, &claim.index, &claim.epoch);
 
-	return rc ? rc : refused(c, &claim, NVME_ACCEL_REFUSED_SLOTS, "a claim for more slots than there are");
+	return rc ? rc
+		  : refused(c, &claim, NVME_ACCEL_REFUSED_SLOTS, "a claim for more slots than there are");
 }
 
 static int claim_duration(struct conf *c)
@@ -214,8 +217,8 @@ static int renew(struct conf *c)
 	if (!rc)
 		rc = page_of(c, &page);
 	if (!rc && (!is_ours(c, &page) || get_le(&page.remaining_ms, 4) + 1000 < c->id.leasemax_ms))
-		rc = conf_fail(c, "after RENEW %u ms remain of %u", (unsigned int)get_le(&page.remaining_ms, 4),
-			       c->id.leasemax_ms);
+		rc = conf_fail(c, "after RENEW %u ms remain of %u",
+			       (unsigned int)get_le(&page.remaining_ms, 4), c->id.leasemax_ms);
 	return rc;
 }
 
@@ -339,7 +342,8 @@ static int exclusive_refused(struct conf *c)
 
 	if (!rc)
 		rc = conf_lease_find(c, &claim.index, &claim.epoch);
-	return rc ? rc : refused(c, &claim, NVME_ACCEL_REFUSED_EXCLUSIVE, "an exclusive claim beside a lease");
+	return rc ? rc
+		  : refused(c, &claim, NVME_ACCEL_REFUSED_EXCLUSIVE, "an exclusive claim beside a lease");
 }
 
 static int exclusive(struct conf *c)

@@ -28,8 +28,9 @@ static int refused_at(struct conf *c, uint64_t off, int sc, const char *what)
 static int quiet_read(struct conf *c)
 {
 	uint64_t tail = c->id.nbytes - NVME_ACCEL_QUIET;
-	const uint64_t at[] = { 0, c->id.block, 0x400 / c->id.block * c->id.block, 0x10000, 0x40000,
-				NVME_ACCEL_QUIET - c->id.block, tail, tail + 0x80000, c->id.nbytes - c->id.block };
+	const uint64_t at[] = { 0,	 c->id.block,	 0x400 / c->id.block * c->id.block,
+				0x10000, 0x40000,	 NVME_ACCEL_QUIET - c->id.block,
+				tail,	 tail + 0x80000, c->id.nbytes - c->id.block };
 	int rc = CONF_PASS;
 
 	for (size_t i = 0; i < sizeof(at) / sizeof(at[0]) && !rc; i++)
@@ -40,7 +41,8 @@ static int quiet_read(struct conf *c)
 static int quiet_write(struct conf *c)
 {
 	uint64_t tail = c->id.nbytes - NVME_ACCEL_QUIET;
-	const uint64_t at[] = { 0, 0x10000, NVME_ACCEL_QUIET - c->id.block, tail, c->id.nbytes - c->id.block };
+	const uint64_t at[] = { 0, 0x10000, NVME_ACCEL_QUIET - c->id.block, tail,
+				c->id.nbytes - c->id.block };
 	int rc = CONF_PASS;
 
 	for (size_t i = 0; i < sizeof(at) / sizeof(at[0]) && !rc; i++)
@@ -129,7 +131,8 @@ static int slot_halves(struct conf *c)
 	if (!rc)
 		rc = refused_at(c, conf_addr(c, slot, 1, 1), CONF_SC_INVALID_FIELD, "writing to a read half");
 	if (!rc)
-		rc = refused_at(c, conf_wait_addr(c, slot, 1), CONF_SC_INVALID_FIELD, "writing to a WAIT alias");
+		rc = refused_at(c, conf_wait_addr(c, slot, 1), CONF_SC_INVALID_FIELD,
+				"writing to a WAIT alias");
 	if (!rc && c->id.maxin + 2 * c->id.block <= c->id.half)
 		rc = refused_at(c, conf_addr(c, slot, 1, 1) - c->id.block, CONF_SC_INVALID_FIELD,
 				"writing to the guard of a write half");
@@ -176,8 +179,10 @@ static int too_far(struct conf *c)
 	if (room + c->id.block > c->id.half)
 		return conf_skip(c, "the input area fills the half window");
 	memset(c->buf, 0, 2 * c->id.block);
-	rc = conf_must_fail(c, conf_write(c, conf_addr(c, c->lease.slot, 1, 0) + room - c->id.block, c->buf,
-					  2 * c->id.block), CONF_SC_INVALID_FIELD, "writing beyond the input area");
+	rc = conf_must_fail(c,
+			    conf_write(c, conf_addr(c, c->lease.slot, 1, 0) + room - c->id.block, c->buf,
+				       2 * c->id.block),
+			    CONF_SC_INVALID_FIELD, "writing beyond the input area");
 	if (!rc)
 		rc = conf_status(c, 1, &st);
 	return rc ? rc : conf_state(c, &st, NVME_ACCEL_ST_CLAIMED, NVME_ACCEL_OK);
@@ -201,13 +206,15 @@ static int unleased(struct conf *c)
 	}
 	if (rc)
 		return rc;
-	rc = refused_at(c, conf_addr(c, slot, 1, 0), CONF_SC_ACCESS_DENIED, "writing to a slot without lease");
+	rc = refused_at(c, conf_addr(c, slot, 1, 0), CONF_SC_ACCESS_DENIED,
+			"writing to a slot without lease");
 	if (!rc)
 		rc = refused_at(c, conf_addr(c, slot, 1, 0) + c->id.block, CONF_SC_ACCESS_DENIED,
 				"writing to a slot without lease");
 	if (!rc)
 		rc = free_status(c, slot);
-	return rc ? rc : zeros_at(c, conf_addr(c, slot, 1, 1) + c->id.block, "reading the output of a free slot");
+	return rc ? rc
+		  : zeros_at(c, conf_addr(c, slot, 1, 1) + c->id.block, "reading the output of a free slot");
 }
 
 const struct conf_rule conf_rules_map[] = {
@@ -218,7 +225,8 @@ const struct conf_rule conf_rules_map[] = {
 	{ "section 2", "error-log", "a refused write appears in the error log", info_errlog },
 	{ "R-12", "lease-guard", "guards between lease pages read as zeros and refuse writes", lease_guard },
 	{ "R-2", "range", "commands beyond NSZE fail", beyond },
-	{ "R-12 R-17 R-18", "slot-halves", "write halves read as zeros; read halves and guards refuse writes", slot_halves },
+	{ "R-12 R-17 R-18", "slot-halves", "write halves read as zeros; read halves and guards refuse writes",
+	  slot_halves },
 	{ "R-13", "slot-crossing", "a command across two halves fails", slot_crossing },
 	{ "R-20", "slot-free", "a slot without lease is FREE, refuses writes, shows no output", unleased },
 	{ "R-17", "input-area", "a write beyond the input area fails as a whole", too_far },

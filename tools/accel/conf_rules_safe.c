@@ -77,8 +77,9 @@ static int broken(struct conf *c)
 		block[faults[i].at] ^= faults[i].flip;
 		if (i < 2)
 			conf_desc_crc(block);
-		rc = conf_must_fail(c, conf_write2(c, conf_addr(c, c->lease.slot, 1, 0), block, c->id.block, in, N),
-				    CONF_SC_INVALID_FIELD, faults[i].what);
+		rc = conf_must_fail(
+			c, conf_write2(c, conf_addr(c, c->lease.slot, 1, 0), block, c->id.block, in, N),
+			CONF_SC_INVALID_FIELD, faults[i].what);
 		if (!rc)
 			rc = still_claimed(c, faults[i].what);
 	}
@@ -110,7 +111,8 @@ static int zeroed(struct conf *c)
 	if (!rc)
 		rc = still_claimed(c, "a new lease");
 	for (uint64_t seq = 0; seq < c->id.naliases && !rc; seq++) {
-		rc = conf_must(c, conf_read(c, conf_addr(c, c->lease.slot, seq, 1) + c->id.block, c->buf, 2 * N),
+		rc = conf_must(c,
+			       conf_read(c, conf_addr(c, c->lease.slot, seq, 1) + c->id.block, c->buf, 2 * N),
 			       "reading the output of a new lease");
 		if (!rc && !bytes_are_zero(c->buf, 2 * N))
 			rc = conf_fail(c, "a new lease finds output of an old one");
@@ -215,7 +217,8 @@ static bool has_gcm(const struct conf *c)
 	const struct nvme_accel_op *op = (const struct nvme_accel_op *)(c->page + NVME_ACCEL_OPS_OFF);
 
 	for (uint32_t i = 0; i < c->id.nops && i < NVME_ACCEL_MAX_OPS; i++)
-		if (get_le(&op[i].op, 2) == NVME_ACCEL_OP_DECRYPT && get_le(&op[i].alg, 2) == NVME_ACCEL_ALG_AES_GCM)
+		if (get_le(&op[i].op, 2) == NVME_ACCEL_OP_DECRYPT &&
+		    get_le(&op[i].alg, 2) == NVME_ACCEL_ALG_AES_GCM)
 			return get_le(&op[i].key_bits_mask, 2) & 1 && get_le(&op[i].max_in, 8) >= N;
 	return false;
 }
@@ -293,7 +296,8 @@ static int statistics(struct conf *c)
 		if (at != offsetof(struct nvme_accel_stats, held_now) &&
 		    get_le((uint8_t *)&b + at, 8) < get_le((uint8_t *)&a + at, 8))
 			return conf_fail(c, "the counter at byte %zu went down", at);
-	if (get_le(&b.jobs, 8) < get_le(&a.jobs, 8) + 5 || get_le(&b.bytes_in, 8) < get_le(&a.bytes_in, 8) + 5 * N ||
+	if (get_le(&b.jobs, 8) < get_le(&a.jobs, 8) + 5 ||
+	    get_le(&b.bytes_in, 8) < get_le(&a.bytes_in, 8) + 5 * N ||
 	    get_le(&b.by_code[0], 8) < get_le(&a.by_code[0], 8) + 5 ||
 	    get_le(&b.lease_grants, 8) < get_le(&a.lease_grants, 8) + 1)
 		return conf_fail(c, "five jobs of a new lease are not in the counters");

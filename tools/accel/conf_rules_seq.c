@@ -107,7 +107,10 @@ static int wrong_holder(struct conf *c)
 		unsigned int at;
 		const char *what;
 	} faults[] = {
-		{ 16, "a wrong nonce" }, { 31, "a wrong nonce" }, { 32, "another lease" }, { 36, "a wrong epoch" },
+		{ 16, "a wrong nonce" },
+		{ 31, "a wrong nonce" },
+		{ 32, "another lease" },
+		{ 36, "a wrong epoch" },
 	};
 	_Alignas(8) uint8_t block[CONF_BLOCK_MAX];
 	struct nvme_accel_status st;
@@ -154,7 +157,8 @@ static int check_only(struct conf *c)
 	if (!rc)
 		rc = conf_status(c, 1, &st);
 	if (!rc && get_le(&st.code, 4) != NVME_ACCEL_UNSUPPORTED_OP)
-		rc = conf_fail(c, "an unknown operation, only checked: code %u", (unsigned int)get_le(&st.code, 4));
+		rc = conf_fail(c, "an unknown operation, only checked: code %u",
+			       (unsigned int)get_le(&st.code, 4));
 	/* The sequence number is not used up. */
 	if (!rc)
 		rc = conf_job(c, 1, 0, in, N, &st);
@@ -193,8 +197,10 @@ static int abort_job(struct conf *c)
 	}
 	/* Input that arrives late starts nothing. */
 	if (!rc)
-		rc = conf_must(c, conf_write(c, conf_addr(c, c->lease.slot, 1, 0) + c->id.block + N / 2, in + N / 2,
-					     N / 2), "writing the rest of an aborted job");
+		rc = conf_must(c,
+			       conf_write(c, conf_addr(c, c->lease.slot, 1, 0) + c->id.block + N / 2,
+					  in + N / 2, N / 2),
+			       "writing the rest of an aborted job");
 	if (!rc)
 		rc = conf_status(c, 1, &st);
 	if (!rc)
@@ -271,7 +277,8 @@ static int release_result(struct conf *c)
 	if (!rc)
 		rc = conf_right(c, 1, &st, in, N);
 	for (unsigned int i = 0; i < 2 && !rc; i++) {
-		rc = conf_must(c, conf_read(c, conf_addr(c, c->lease.slot, 1, 1), c->buf, n), "reading status and output");
+		rc = conf_must(c, conf_read(c, conf_addr(c, c->lease.slot, 1, 1), c->buf, n),
+			       "reading status and output");
 		memcpy(&st, c->buf, sizeof(st));
 		if (!rc)
 			rc = conf_state(c, &st, NVME_ACCEL_ST_DONE, NVME_ACCEL_OK);
@@ -335,8 +342,10 @@ static int late_data(struct conf *c)
 	if (!rc && st.state != NVME_ACCEL_ST_LOADING)
 		rc = conf_fail(c, "data of another alias completed the job (state %u)", st.state);
 	if (!rc)
-		rc = conf_must(c, conf_write(c, conf_addr(c, c->lease.slot, 2, 0) + c->id.block + N / 2, in + N / 2,
-					     N / 2), "writing the rest");
+		rc = conf_must(c,
+			       conf_write(c, conf_addr(c, c->lease.slot, 2, 0) + c->id.block + N / 2,
+					  in + N / 2, N / 2),
+			       "writing the rest");
 	if (!rc)
 		rc = conf_wait(c, 2, &st);
 	return rc ? rc : conf_right(c, 2, &st, in, N);

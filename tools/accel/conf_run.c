@@ -99,8 +99,10 @@ static int prepare(struct conf *c)
 	if (conf_identify(c))
 		return tool_error(c->t, accel_dev_info(c->dev)->path, "%s", c->msg);
 	c->nbuf = c->id.half < (1u << 20) ? c->id.half : 1u << 20;
-	if (c->id.maxin < CONF_JOB_NBYTES || c->nbuf < 2 * (CONF_JOB_NBYTES + CONF_BLOCK_MAX) + 8 * CONF_BLOCK_MAX)
-		return tool_error(c->t, accel_dev_info(c->dev)->path, "its slots are too small for this test");
+	if (c->id.maxin < CONF_JOB_NBYTES ||
+	    c->nbuf < 2 * (CONF_JOB_NBYTES + CONF_BLOCK_MAX) + 8 * CONF_BLOCK_MAX)
+		return tool_error(c->t, accel_dev_info(c->dev)->path,
+				  "its slots are too small for this test");
 	c->buf = malloc(c->nbuf);
 	if (!c->buf)
 		return tool_error(c->t, NULL, "out of memory");

@@ -23,7 +23,8 @@ const char *ec_shard_state(const struct ec_set *set, unsigned int i, char *buf, 
 	const struct ec_shard *s = &set->shard[i];
 
 	if (s->fd < 0)
-		return set->unknown[i] ? "missing (what stands in its place is no shard of this set)" : "missing";
+		return set->unknown[i] ? "missing (what stands in its place is no shard of this set)"
+				       : "missing";
 	if (!s->nbad)
 		return s->why ? s->why : "good";
 	snprintf(buf, nbytes, "%llu of %llu blocks are damaged, the first in stripe %llu%s%s%s",

@@ -117,8 +117,8 @@ static int add_arg(struct tool *t, struct search *s, const char *arg)
 		free(path);
 	}
 	if (!any && access(arg, F_OK))
-		return tool_error(t, arg, "there is neither such a file nor a shard %s.ec.000 to %s.ec.254", arg,
-				  arg);
+		return tool_error(t, arg, "there is neither such a file nor a shard %s.ec.000 to %s.ec.254",
+				  arg, arg);
 	return any || rc ? rc : add_file(t, s, arg);
 }
 
@@ -160,8 +160,8 @@ static int choose(struct tool *t, struct ec_set *set, const struct search *s)
 		return tool_error(t, NULL, "no shard was found");
 	}
 	if (rival)
-		return tool_error(t, rival->path, "is of another set than %s: name the shards of one set only",
-				  best->path);
+		return tool_error(t, rival->path,
+				  "is of another set than %s: name the shards of one set only", best->path);
 	set->head = best->head;
 	return 0;
 }
@@ -173,7 +173,8 @@ static int set_base(struct tool *t, struct ec_set *set, const char *path)
 
 	if (ec_name_index(path, &n) >= 0)
 		set->base = strndup(path, n);
-	else if (asprintf(&set->base, "%.*s%s", slash ? (int)(slash - path + 1) : 0, path, set->head.name) < 0)
+	else if (asprintf(&set->base, "%.*s%s", slash ? (int)(slash - path + 1) : 0, path, set->head.name) <
+		 0)
 		set->base = NULL;
 	return set->base ? 0 : tool_error(t, path, "out of memory");
 }

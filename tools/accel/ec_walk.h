@@ -41,7 +41,7 @@ struct ec_stripe {
 	struct ec_walk *walk;
 	uint64_t index;
 	uint32_t len;				/* bytes of a block */
-	uint8_t *mem;				/* k + m blocks; EC_VERIFY: and m for the parity computed anew */
+	uint8_t *mem; /* k + m blocks; EC_VERIFY: and m for the parity computed anew */
 	uint8_t state[EC_SHARDS_MAX];		/* enum ec_state */
 	uint8_t check[EC_SHARDS_MAX][EC_CHECK_NBYTES];
 	uint8_t lost[EC_SHARDS_MAX], survivors[EC_SHARDS_MAX];
@@ -66,7 +66,8 @@ struct ec_walk {
 	struct ec_shard *shard;			/* EC_RESTORE, EC_VERIFY: k + m */
 	bool want[EC_SHARDS_MAX];		/* EC_RESTORE */
 	bool want_checks;			/* EC_RESTORE: checks of the blocks that were made, too */
-	/* EC_ENCODE: fills k blocks of the stripe and sets len. 1: done; 0: the input has ended; -1: failed. */
+	/* EC_ENCODE: fills k blocks of the stripe and sets len. 1: done; 0: the input has ended; -1: failed.
+	 */
 	int (*fill)(struct ec_walk *w, struct ec_stripe *s);
 	/* Takes a finished stripe, in order. 0 or an exit code. */
 	int (*sink)(struct ec_walk *w, struct ec_stripe *s);

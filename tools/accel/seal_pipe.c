@@ -166,13 +166,15 @@ static int explain(struct seal_pipe *p, struct seal_record *r)
 	set_params(p, r, !r->last);
 	if (!accel_run(p->t->dev, p->plan, r->in, r->len, r->out, r->len, &r->params, 30000, &res) &&
 	    res.status == ACCEL_ST_OK)
-		return tool_error(p->t, p->in->name, r->last ? "is truncated: records after record %llu are missing" :
-				  "has something behind its last record, record %llu",
+		return tool_error(p->t, p->in->name,
+				  r->last ? "is truncated: records after record %llu are missing"
+					  : "has something behind its last record, record %llu",
 				  (unsigned long long)r->index);
-	return tool_error(p->t, p->in->name,
-			  "record %llu (from byte %llu of the content) is not authentic: damaged%s, or not in its "
-			  "place", (unsigned long long)r->index, (unsigned long long)from,
-			  r->last ? ", truncated" : "");
+	return tool_error(
+		p->t, p->in->name,
+		"record %llu (from byte %llu of the content) is not authentic: damaged%s, or not in its "
+		"place",
+		(unsigned long long)r->index, (unsigned long long)from, r->last ? ", truncated" : "");
 }
 
 static int retire(struct seal_pipe *p, struct seal_record *r)

@@ -453,10 +453,10 @@ const struct verb verb_bench = {
 		 "FILE]",
 	.opts = opts,
 	.flags = VERB_DEVICE | VERB_JSON,
-	.notes = "MB are millions of bytes of input (decompress, open: of output). A synchronous measurement\n"
-		 "at depth N is one call with N jobs at a time, an asynchronous one a queue kept full with N\n"
-		 "jobs. Latency is from submission to the return of the result. CPU is that of the whole\n"
-		 "process, 100 is one processor. Status, length, digest and tag of every result are checked,\n"
-		 "and the contents of the last ones.\n",
+	.notes = "MB are millions of bytes of input (decompress, open: of output). A synchronous\n"
+		 "measurement at depth N is one call with N jobs at a time, an asynchronous one a queue\n"
+		 "kept full with N jobs. Latency is from submission to the return of the result. CPU is\n"
+		 "that of the whole process, 100 is one processor. Status, length, digest and tag of every\n"
+		 "result are checked, and the contents of the last ones.\n",
 	.run = run,
 };

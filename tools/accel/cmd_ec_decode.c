@@ -98,6 +98,7 @@ const struct verb verb_ec_decode = {
 	.usage = "[-o FILE] [-f] NAME|SHARD...",
 	.opts = opts,
 	.flags = VERB_DEVICE,
-	.notes = "Missing and damaged shards are reported; the exit status is 0 if the file could be restored.\n",
+	.notes = "Missing and damaged shards are reported; the exit status is 0 if the file could be\n"
+		 "restored.\n",
 	.run = run,
 };

@@ -323,7 +323,7 @@ const struct verb verb_ec_repair = {
 	.usage = "[--directory DIR] [-f] [-o json] NAME|SHARD...",
 	.opts = repair_opts,
 	.flags = VERB_DEVICE | VERB_JSON,
-	.notes = "A shard is replaced as a whole, and only when all shards could be made. The listing shows\n"
-		 "what they were before.\n",
+	.notes = "A shard is replaced as a whole, and only when all shards could be made. The listing\n"
+		 "shows what they were before.\n",
 	.run = run_repair,
 };

@@ -299,7 +299,7 @@ const struct verb verb_open = {
 	.opts = open_opts,
 	.flags = VERB_DEVICE,
 	.notes = "A file appears only if every record is authentic. On standard output records appear one\n"
-		 "after the other, each after it was found authentic: look at the exit status before using the\n"
-		 "whole.\n",
+		 "after the other, each after it was found authentic: look at the exit status before using\n"
+		 "the whole.\n",
 	.run = run_open,
 };

@@ -80,7 +80,7 @@ const struct verb verb_selftest = {
 	.usage = "[-d DEVICE] [-o json]\n--conformance [--rule NAME] [-d DEVICE] [-o json]",
 	.opts = opts,
 	.flags = VERB_DEVICE | VERB_JSON,
-	.notes = "Exit status 0 if all tests passed, 1 if one failed. The conformance test takes seconds; its\n"
-		 "rules about exclusive leases and statistics need a device that nobody else uses.\n",
+	.notes = "Exit status 0 if all tests passed, 1 if one failed. The conformance test takes seconds;\n"
+		 "its rules about exclusive leases and statistics need a device that nobody else uses.\n",
 	.run = run,
 };

@@ -153,7 +153,7 @@ static void add_json(struct sums *s, const char *path, const char *hex, uint64_t
 static int sum_print(struct sums *s, const char *path)
 {
 	char hex[SUM_HEX];
-	uint64_t nbytes;
+	uint64_t nbytes = 0;
 	int rc = sum_file(s, path, s->alg, hex, &nbytes);
 
 	if (rc)

@@ -344,14 +344,16 @@ static int squeeze_dir(struct squeeze *s, const char *path)
 
 int squeeze_path(struct squeeze *s, const char *path)
 {
-	struct stat st;
 	char *other = NULL;
+	struct stat st;
 	int rc;
 
-	if (strcmp(path, "-") && stat(path, &st)) {
+	if (!strcmp(path, "-"))
+		return squeeze_file(s, path);
+	if (stat(path, &st)) {
 		if (errno == ENOENT && s->decompress)
 			other = name_with_suffix(s, path);
-	} else if (strcmp(path, "-") && S_ISDIR(st.st_mode) && s->recursive) {
+	} else if (S_ISDIR(st.st_mode) && s->recursive) {
 		return squeeze_dir(s, path);
 	}
 	rc = squeeze_file(s, other ? other : path);

@@ -320,6 +320,8 @@ int ec_walk(struct ec_walk *w)
 
 	if (!rc)
 		rc = run(w);
+	if (!rc)
+		jobq_report(&w->q, w->head.name);
 	/* First the queue: jobs in flight may still use the stripes. */
 	jobq_close(&w->q);
 	for (unsigned int i = 0; w->stripe && i < w->nring; i++)

@@ -101,6 +101,14 @@ int jobq_turn(struct jobq *q, bool wait)
 	return rc ? rc : submit(q);
 }
 
+void jobq_report(const struct jobq *q, const char *subject)
+{
+	if (q->ncpu)
+		tool_warning(q->t, subject, "the CPU did %llu of %llu jobs, which %s did not take",
+			     (unsigned long long)q->ncpu, (unsigned long long)q->njobs,
+			     accel_dev_info(q->t->dev)->path);
+}
+
 void jobq_close(struct jobq *q)
 {
 	accel_queue_free(q->queue);

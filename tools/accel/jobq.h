@@ -28,6 +28,8 @@ void jobq_add(struct jobq *q, struct jobq_work *work);
 /* Submits what fits and takes results; wait: until one has come. 0, or an exit code after a message. */
 int jobq_turn(struct jobq *q, bool wait);
 bool jobq_idle(const struct jobq *q);
+/* Says so if the CPU did jobs in the device's place: nothing falls back in silence. */
+void jobq_report(const struct jobq *q, const char *subject);
 /* Cancels what is in flight; done() is not called for it. Harmless on a zeroed structure. */
 void jobq_close(struct jobq *q);
 

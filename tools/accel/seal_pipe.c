@@ -242,6 +242,8 @@ int seal_pipe_run(struct seal_pipe *p)
 
 	if (!rc)
 		rc = run(p);
+	if (!rc)
+		jobq_report(&p->q, p->in->name);
 	teardown(p);
 	return rc;
 }

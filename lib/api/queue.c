@@ -234,14 +234,14 @@ int accel_queue_submit(struct accel_queue *q, struct accel_job *jobs, unsigned i
 	return i ? (int)i : ret;
 }
 
-/* Takes in what the transport has, waiting up to timeout_ms for the first. */
-static int poll_transport(struct accel_queue *q, int timeout_ms)
+/* Takes in what the transport has, waiting up to timeout_ms for about so many results. */
+static int poll_transport(struct accel_queue *q, unsigned int min, int timeout_ms)
 {
 	struct transport_cmd *cmds[QUEUE_BATCH];
 	uint64_t now;
 	int n, i;
 
-	n = q->ops->reap(q->tq, cmds, QUEUE_BATCH, timeout_ms);
+	n = q->ops->reap(q->tq, cmds, QUEUE_BATCH, 2 * BASE_MIN(min, QUEUE_BATCH / 2), timeout_ms);
 	now = api_now_ns();
 	for (i = 0; i < n; i++)
 		queue_command_done(q, cmds[i], now);
@@ -278,8 +278,8 @@ static int wait_ms(const struct accel_queue *q, uint64_t deadline)
 	return api_left_ms(BASE_MIN(deadline, q->timer_ns));
 }
 
-/* One turn of waiting. false: there is nothing to wait for, or the time is up. */
-static bool turn(struct accel_queue *q, uint64_t deadline)
+/* One turn of waiting for min results. false: there is nothing to wait for, or the time is up. */
+static bool turn(struct accel_queue *q, unsigned int min, uint64_t deadline)
 {
 	struct req *r;
 
@@ -288,13 +288,13 @@ static bool turn(struct accel_queue *q, uint64_t deadline)
 	r = list_pop(&q->cpu);
 	if (r) {
 		req_run_cpu(q, r);
-		poll_transport(q, 0);
+		poll_transport(q, 0, 0);
 		return true;
 	}
 	if (deadline == 0 || (deadline != UINT64_MAX && api_now_ns() >= deadline))
 		return false;
 	lease_keep(q->lease, api_now_ns());
-	poll_transport(q, wait_ms(q, deadline));
+	poll_transport(q, min, wait_ms(q, deadline));
 	return true;
 }
 
@@ -309,16 +309,16 @@ int accel_queue_reap(struct accel_queue *q, struct accel_result *results, unsign
 	if (queue_stale(q))
 		return -ESTALE;
 	if (q->ndone < max)
-		poll_transport(q, 0);
+		poll_transport(q, 0, 0);
 	n = take_done(q, results, max);
 	if (n < min && timeout_ms)
 		deadline = api_deadline(timeout_ms);
 	/* With nothing to give, one job for the CPU is run even for a caller that does not wait. */
 	if (!n && !min && max && q->cpu.first) {
-		turn(q, 0);
+		turn(q, 0, 0);
 		n = take_done(q, results, max);
 	}
-	while (n < min && turn(q, deadline))
+	while (n < min && turn(q, min - n, deadline))
 		n += take_done(q, results + n, max - n);
 	if (!q->done.first && !q->cpu.first)
 		queue_event_clear(q);
@@ -337,8 +337,8 @@ int accel_queue_drain(struct accel_queue *q, int timeout_ms)
 	if (queue_stale(q))
 		return -ESTALE;
 	deadline = timeout_ms ? api_deadline(timeout_ms) : 0;
-	poll_transport(q, 0);
-	while (turn(q, deadline))
+	poll_transport(q, 0, 0);
+	while (turn(q, q->in_flight - q->ndone, deadline))
 		;
 	queue_fd_arm(q);
 	return q->in_flight == q->ndone ? 0 : -ETIMEDOUT;

@@ -44,7 +44,7 @@ static int raw_command(struct accel_dev *dev, struct transport_cmd *cmd, int tim
 		return ret;
 	ret = dev->ops->submit(q, &cmd, 1);
 	if (ret == 1)
-		ret = dev->ops->reap(q, &done, 1, timeout_ms);
+		ret = dev->ops->reap(q, &done, 1, 1, timeout_ms);
 	if (ret == 1) {
 		raw_queue_put(dev, q);
 		return cmd->error;

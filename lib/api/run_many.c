@@ -96,10 +96,12 @@ static void send(struct many *m)
 	}
 }
 
+/* Half of what is in flight at a time: the device stays busy, and we wake up less often. */
 static int take(struct many *m, int timeout_ms)
 {
+	unsigned int half = (unsigned int)BASE_MIN((m->sent - m->ended + 1) / 2, (size_t)MANY_BATCH);
 	struct accel_result got[MANY_BATCH];
-	int n = accel_queue_reap(m->q, got, MANY_BATCH, 1, timeout_ms), k;
+	int n = accel_queue_reap(m->q, got, MANY_BATCH, half, timeout_ms), k;
 	size_t i;
 
 	for (k = 0; k < n; k++) {

@@ -378,15 +378,17 @@ static unsigned int take(struct transport_queue *q, struct transport_cmd **done,
 }
 
 /* Waits in steps of a millisecond, so that what is late here is not later than it should be. */
-static int fault_reap(struct transport_queue *q, struct transport_cmd **done, unsigned int max, int timeout_ms)
+static int fault_reap(struct transport_queue *q, struct transport_cmd **done, unsigned int max, unsigned int min,
+		      int timeout_ms)
 {
 	struct transport_cmd *inner[16];
 	uint64_t deadline = timeout_ms < 0 ? UINT64_MAX : now_ns() + (uint64_t)timeout_ms * 1000000u;
 	unsigned int n;
 	int got, i, wait = 0;
 
+	(void)min;
 	for (;;) {
-		got = q->dev->ops->reap(q->q, inner, 16, wait);
+		got = q->dev->ops->reap(q->q, inner, 16, 1, wait);
 		for (i = 0; i < got; i++)
 			inner_done(q, inner[i]);
 		timers(q);

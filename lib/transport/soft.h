@@ -82,6 +82,7 @@ struct transport_queue {
 	struct soft_node *node;
 	struct transport_cmd *first, *last;	/* completed */
 	uint32_t ndone;			/* their number; read without the lock */
+	uint32_t want;			/* so many are waited for */
 	bool sleeping;			/* somebody sleeps on ndone */
 	bool signalled;			/* the eventfd has been written and not read */
 	int fd;				/* -1: nobody asked for it */
@@ -131,7 +132,8 @@ void soft_cmd_done(void *ctx, struct model_cmd *cmd, uint16_t nvme_status);
 int soft_queue_new(struct transport_dev *dev, unsigned int depth, struct transport_queue **q);
 void soft_queue_free(struct transport_queue *q);
 int soft_submit(struct transport_queue *q, struct transport_cmd **cmds, unsigned int n);
-int soft_reap(struct transport_queue *q, struct transport_cmd **done, unsigned int max, int timeout_ms);
+int soft_reap(struct transport_queue *q, struct transport_cmd **done, unsigned int max, unsigned int min,
+	      int timeout_ms);
 int soft_queue_fd(struct transport_queue *q);
 
 /* wait.c */

@@ -30,6 +30,12 @@ static void fd_clear(struct transport_queue *q)
 		q->signalled = false;
 }
 
+/* With the lock held: whether whoever waits has what it waits for, or all that there will be. */
+static bool enough(const struct transport_queue *q)
+{
+	return q->ndone >= q->want || q->nfree == q->depth;
+}
+
 /* From within a call of the model: the lock is held. */
 void soft_cmd_done(void *ctx, struct model_cmd *m, uint16_t nvme_status)
 {
@@ -47,7 +53,7 @@ void soft_cmd_done(void *ctx, struct model_cmd *m, uint16_t nvme_status)
 	q->last = cmd;
 	q->free[q->nfree++] = sc->index;
 	__atomic_store_n(&q->ndone, q->ndone + 1, __ATOMIC_RELEASE);
-	if (q->sleeping) {
+	if (q->sleeping && enough(q)) {
 		q->sleeping = false;
 		soft_wake_later(ctx, &q->ndone);
 	}
@@ -111,6 +117,7 @@ static void wait_all(struct transport_queue *q)
 		if (!node->opts.threads)
 			soft_run_here(node, &q->engine);
 		seen = q->ndone;
+		q->want = 0;
 		q->sleeping = true;
 		soft_unlock(node);
 		wait_sleep(&q->ndone, seen, wait_now_ns() + 10000000u);
@@ -191,41 +198,45 @@ static unsigned int take(struct transport_queue *q, struct transport_cmd **done,
 	return n;
 }
 
-/* With the lock held at both ends: until a command is done, a tick is due or the time is up. */
+/* With the lock held at both ends: until one more command or enough are done, a tick is due or time is up. */
 static void wait_one(struct transport_queue *q, uint64_t deadline)
 {
 	struct soft_node *node = q->node;
+	uint32_t seen = q->ndone;
 
 	soft_unlock(node);
-	if (wait_spin(&q->spin, &q->ndone, 0)) {
+	if (wait_spin(&q->spin, &q->ndone, seen)) {
 		soft_lock(node);
 		return;
 	}
 	soft_lock(node);
-	if (q->first)
+	if (enough(q))
 		return;
 	node->tick_ns = model_tick(node->model);
 	/* Without workers a job that has come meanwhile is ours to run; with them it is not worth staying up. */
-	if (q->first || (node->first && !node->opts.threads))
+	if (enough(q) || (node->first && !node->opts.threads))
 		return;
+	seen = q->ndone;
 	q->sleeping = true;
 	deadline = BASE_MIN(deadline, node->tick_ns);
 	soft_unlock(node);
-	wait_sleep(&q->ndone, 0, deadline);
+	wait_sleep(&q->ndone, seen, deadline);
 	wait_slept(&q->spin);
 	soft_lock(node);
 	q->sleeping = false;
 }
 
-int soft_reap(struct transport_queue *q, struct transport_cmd **done, unsigned int max, int timeout_ms)
+int soft_reap(struct transport_queue *q, struct transport_cmd **done, unsigned int max, unsigned int min,
+	      int timeout_ms)
 {
 	struct soft_node *node = q->node;
 	uint64_t deadline = UINT64_MAX, now;
 	unsigned int n;
 
 	soft_lock(node);
-	n = take(q, done, max);
-	if (n) {
+	q->want = BASE_MIN(BASE_MAX(min, 1u), max);
+	if (q->first && (timeout_ms == 0 || enough(q))) {
+		n = take(q, done, max);
 		soft_unlock(node);
 		return (int)n;
 	}
@@ -236,12 +247,12 @@ int soft_reap(struct transport_queue *q, struct transport_cmd **done, unsigned i
 		soft_tick(node, now);
 		if (!node->opts.threads)
 			soft_run_here(node, &q->engine);
-		n = take(q, done, max);
-		if (n || now >= deadline)
+		if ((q->first && enough(q)) || now >= deadline)
 			break;
 		wait_one(q, deadline);
 		now = wait_now_ns();
 	}
+	n = take(q, done, max);
 	soft_unlock(node);
 	return (int)n;
 }

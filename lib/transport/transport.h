@@ -78,11 +78,12 @@ struct transport_ops {
 	/* Takes all n, or the first few (returned), or -errno if none. */
 	int (*submit)(struct transport_queue *q, struct transport_cmd **cmds, unsigned int n);
 	/*
-	 * Completed commands, at most max; waits up to timeout_ms (-1: for ever) for the first. Also does
-	 * the work of a transport that has no thread of its own.
+	 * Completed commands, at most max; waits up to timeout_ms (-1: for ever) for the first, or until
+	 * about min are there or nothing is in flight any more, where waking up less often is a gain. Also
+	 * does the work of a transport that has no thread of its own.
 	 */
 	int (*reap)(struct transport_queue *q, struct transport_cmd **done, unsigned int max,
-		    int timeout_ms);
+		    unsigned int min, int timeout_ms);
 	/* An fd to poll for completions, made at the first call; -errno. */
 	int (*fd)(struct transport_queue *q);
 	/* A subsystem reset; -ENOTSUP where that is not the transport's to do. */

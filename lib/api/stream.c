@@ -148,11 +148,12 @@ ssize_t accel_stream_room(struct accel_stream *s, void **in)
 		return s->err;
 	if (s->finished)
 		return -EINVAL;
-	/* The process works through what it has before it takes more: then the ring starts over, in memory that
-	 * is warm. */
+	/* The process works through what it has before it takes more: then the ring starts over, in memory
+	 * that is warm. */
 	if (s->one_by_one && stream_avail(s))
 		return 0;
 	n = BASE_MIN(ring_room(&s->in), s->room_max);
+	n = BASE_MIN(n, ring_linear(&s->in, s->in.tail));
 	/* Chunks begin where the ring has a page boundary, as long as they are filled up. */
 	if (s->kind == ACCEL_STREAM_COMPRESS)
 		n = BASE_MIN(n, s->chunk - stream_avail(s) % s->chunk);
@@ -421,12 +422,13 @@ int accel_stream_open(struct accel_dev *dev, const struct accel_stream_opts *opt
 	return err;
 }
 
-int stream_memory(struct accel_stream *s, size_t in_nbytes, size_t out_nbytes, unsigned int npiece)
+int stream_memory(struct accel_stream *s, size_t in_nbytes, bool mirrored, size_t out_nbytes,
+		  unsigned int npiece)
 {
-	int err = ring_init(&s->in, in_nbytes);
+	int err = ring_init(&s->in, in_nbytes, mirrored);
 
 	if (!err)
-		err = ring_init(&s->out, out_nbytes);
+		err = ring_init(&s->out, out_nbytes, false);
 	s->npiece = npiece;
 	s->piece = calloc(npiece, sizeof(*s->piece));
 	return !err && !s->piece ? -ENOMEM : err;

@@ -26,10 +26,10 @@ int dec_chunks_start(struct accel_stream *s, size_t chunk, size_t header)
 {
 	struct dec *d = s->priv;
 
-	if (!d->can_chunk || chunk < CHUNK_MIN || chunk > d->max_out || chunk > DEC_OUT_RING / 4)
+	if (!d->can_chunk || chunk < CHUNK_MIN || chunk > d->max_out || chunk > s->out.size / 4)
 		return 0;
 	d->chunk = chunk;
-	if (chunk_limit(d) > d->max_in || chunk_limit(d) > DEC_IN_RING)
+	if (chunk_limit(d) > d->max_in || chunk_limit(d) > s->in.size)
 		return 0;
 	if (!d->window)
 		d->window = malloc(STREAM_WINDOW);

@@ -271,7 +271,8 @@ static int compress_sizes(struct accel_stream *s)
 	n = BASE_MAX(n, 2);
 	s->depth = BASE_MIN(s->depth, n);
 	s->room_max = s->chunk;
-	return stream_memory(s, (n + 1) * s->chunk, n * room + 2 * 8192, n + 2);
+	/* A room for which the ring has no place before its end makes it one room longer. */
+	return stream_memory(s, (n + 1) * s->chunk, false, (n + 1) * room + 2 * 8192, n + 2);
 }
 
 int stream_open_compress(struct accel_stream *s)

@@ -5,8 +5,13 @@
 
 #include "stream_priv.h"
 
-#define DEC_IN_RING (8u << 20)
-#define DEC_OUT_RING (20u << 20)
+/*
+ * Rings as large as keeping the engines busy takes: memory that is not touched costs nothing, and the first
+ * touch of a page costs more than decompressing into it. The least is what a job can take and give.
+ */
+#define DEC_IN_MIN (9u << 19)
+#define DEC_IN_MAX (12u << 20)
+#define DEC_OUT_MIN (10u << 20)
 #define DEC_SMALL (1u << 20)		/* a file up to this size is given to a job whole */
 #define DEC_STEP (256u << 10)		/* output of one step in the process: stays in the cache */
 

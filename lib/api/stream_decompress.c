@@ -139,7 +139,7 @@ static int process_end(struct accel_stream *s, struct dec *d)
 	engine_stream_result(d->mid_sum, r);
 	d->crc = le32_get(r);
 	mid_close(d);
-	s->one_by_one = false;	/* the trailer may lie across */
+	s->one_by_one = false; /* the trailer may lie across */
 	d->state = DEC_TRAILER;
 	return 1;
 }
@@ -317,8 +317,19 @@ static void dec_limits(struct accel_stream *s, struct dec *d)
 		max_in = BASE_MIN(max_in, caps.max_in);
 		max_out = BASE_MIN(max_out, caps.max_out);
 	}
-	d->max_in = (size_t)BASE_MIN(max_in, DEC_IN_RING / 2);
-	d->max_out = (size_t)BASE_MIN(max_out, DEC_OUT_RING / 4);
+	d->max_in = (size_t)BASE_MIN(max_in, s->in.size - 4096);
+	d->max_out = (size_t)BASE_MIN(max_out, s->out.size / 2 - 4096);
+}
+
+static int dec_memory(struct accel_stream *s)
+{
+	size_t neng = BASE_MAX(s->dev->info.neng, 1u), unit = STREAM_CHUNK;
+	size_t in = BASE_MAX(DEC_IN_MIN, (neng + 2) * unit),
+	       out = BASE_MAX(DEC_OUT_MIN, (2 * neng + 6) * unit);
+
+	/* Members of BGZF are small: more of them in flight. */
+	return stream_memory(s, BASE_MIN(in, DEC_IN_MAX), true, BASE_MIN(out, STREAM_RING_MAX),
+			     BASE_MAX(2 * s->depth, 16));
 }
 
 int stream_open_decompress(struct accel_stream *s)
@@ -336,9 +347,9 @@ int stream_open_decompress(struct accel_stream *s)
 	s->ops = &dec_ops;
 	s->room_max = STREAM_CHUNK;
 	err = dec_plans(s, d);
-	if (err)
-		return err;
-	dec_limits(s, d);
-	/* Members of BGZF are small: more of them in flight. */
-	return stream_memory(s, DEC_IN_RING, DEC_OUT_RING, BASE_MAX(2 * s->depth, 16));
+	if (!err)
+		err = dec_memory(s);
+	if (!err)
+		dec_limits(s, d);
+	return err;
 }

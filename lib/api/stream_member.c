@@ -206,7 +206,7 @@ static int gzip_feed(struct accel_stream *s)
 static int frame_feed(struct accel_stream *s)
 {
 	struct dec *d = s->priv;
-	size_t n = stream_avail(s), limit = BASE_MIN(d->max_in, DEC_IN_RING / 2);
+	size_t n = stream_avail(s), limit = BASE_MIN(d->max_in, s->in.size / 2);
 	struct frame f = { 0 };
 
 	switch (frame_walk(s->alg, ring_at(&s->in, s->pos), n, d->max_out, &f)) {

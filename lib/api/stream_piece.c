@@ -12,7 +12,9 @@ static size_t room_size(size_t out_cap)
 
 bool piece_fits(const struct accel_stream *s, size_t out_cap)
 {
-	return s->count < s->npiece && ring_room(&s->out) >= room_size(out_cap);
+	size_t n = room_size(out_cap);
+
+	return s->count < s->npiece && ring_room(&s->out) >= ring_skip(&s->out, n) + n;
 }
 
 static struct piece *piece_add(struct accel_stream *s, enum piece_kind kind, size_t in_len, size_t out_cap)
@@ -23,9 +25,9 @@ static struct piece *piece_add(struct accel_stream *s, enum piece_kind kind, siz
 	p->kind = (uint8_t)kind;
 	p->in_pos = s->pos;
 	p->in_len = in_len;
-	p->out_pos = s->out.tail;
 	p->out_cap = room_size(out_cap);
-	s->out.tail += p->out_cap;
+	p->out_pos = s->out.tail + ring_skip(&s->out, p->out_cap);
+	s->out.tail = p->out_pos + p->out_cap;
 	s->pos += in_len;
 	return p;
 }
@@ -275,6 +277,7 @@ int piece_rollback(struct accel_stream *s)
 	s->out.tail = p->out_pos;
 	s->count = s->settled;
 	if (!s->count)
-		ring_rewind(&s->out);
+		s->out.head = s->out.tail;
+	ring_rewind(&s->out);
 	return 0;
 }

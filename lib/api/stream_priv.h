@@ -2,11 +2,12 @@
 /*
  * What the files of streams share.
  *
- * Input lies in one ring, output in another; both are mapped twice, one mapping behind the other, so that
- * any range of a ring is contiguous and goes to a job without a copy. A stream cuts the input into pieces
- * and keeps them in order: a piece is a job and the output it was given room for, or a few bytes of the
- * format itself (header, trailer). The output of pieces is read in order; input and output are freed in
- * order. Positions count from the start of the stream and never wrap.
+ * Input lies in one ring, output in another; every piece of them is contiguous and goes to a job without a
+ * copy. (Chunks fill a ring evenly, and output that would not fit before the end of the ring begins at its
+ * base; input that is cut where its content says so needs a mirrored ring.) A stream cuts the input into
+ * pieces and keeps them in order: a piece is a job and the output it was given room for, or a few bytes of
+ * the format itself (header, trailer). The output of pieces is read in order; input and output are freed
+ * in order. Positions count from the start of the stream and never wrap.
  */
 #ifndef ACCEL_API_STREAM_PRIV_H
 #define ACCEL_API_STREAM_PRIV_H
@@ -21,8 +22,9 @@
 #define STREAM_TRIES 3			/* of a job whose lease ended under it */
 
 struct ring {
-	uint8_t *base;
-	size_t size;
+	uint8_t *base, *map;
+	size_t size, map_len;
+	bool mirrored;
 	uint64_t head, tail;		/* what is in use */
 	uint64_t zero;			/* position that lies at base */
 };
@@ -105,7 +107,7 @@ struct accel_stream {
 };
 
 /* ---- stream_ring.c ---- */
-int ring_init(struct ring *r, size_t nbytes);
+int ring_init(struct ring *r, size_t nbytes, bool mirrored);
 void ring_fini(struct ring *r);
 static inline size_t ring_used(const struct ring *r)
 {
@@ -119,6 +121,18 @@ static inline uint8_t *ring_at(const struct ring *r, uint64_t pos)
 {
 	return r->base + (size_t)((pos - r->zero) % r->size);
 }
+/* What is contiguous from pos on. */
+static inline size_t ring_linear(const struct ring *r, uint64_t pos)
+{
+	return r->mirrored ? r->size : r->size - (size_t)((pos - r->zero) % r->size);
+}
+/* Bytes to leave out so that n bytes from the tail on are contiguous. */
+static inline size_t ring_skip(const struct ring *r, size_t n)
+{
+	size_t linear = ring_linear(r, r->tail);
+
+	return n > linear ? linear : 0;
+}
 /* Nothing is in use: the next byte lies at the base again, where memory is warm. */
 void ring_rewind(struct ring *r);
 
@@ -128,8 +142,9 @@ int stream_fail(struct accel_stream *s, int err, uint32_t status, const char *fm
 	__attribute__((format(printf, 4, 5)));
 /* No more output comes behind the pieces; further input is taken and dropped. */
 void stream_end(struct accel_stream *s);
-/* The rings and the pieces. */
-int stream_memory(struct accel_stream *s, size_t in_nbytes, size_t out_nbytes, unsigned int npiece);
+/* The rings and the pieces. mirrored: the input is not cut at even places. */
+int stream_memory(struct accel_stream *s, size_t in_nbytes, bool mirrored, size_t out_nbytes,
+		  unsigned int npiece);
 /* What a job's status means for a call. */
 int status_errno(uint32_t status);
 /* Fails with the outcome of a job. */

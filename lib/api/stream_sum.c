@@ -75,7 +75,7 @@ int stream_sum_bytes(uint16_t alg, const void *p, size_t n, uint64_t *value)
 static int digest_in_process(struct accel_stream *s, struct sum *d)
 {
 	uint32_t code = 0;
-	size_t n = stream_avail(s);
+	size_t n = BASE_MIN(stream_avail(s), ring_linear(&s->in, s->pos));
 	int err;
 
 	if (s->flags & ACCEL_STREAM_DEVICE_ONLY)
@@ -102,7 +102,7 @@ static int digest_feed(struct accel_stream *s)
 
 	if (d->es || n > s->chunk) {
 		err = digest_in_process(s, d);
-		if (err < 0 || !s->finished)
+		if (err || !s->finished || stream_avail(s))
 			return err;
 		d->len = engine_stream_result(d->es, d->result);
 		stream_end(s);
@@ -219,7 +219,7 @@ static int sum_sizes(struct accel_stream *s)
 	n = digest ? 2 : BASE_MAX(n, 2);
 	s->depth = BASE_MIN(s->depth, n);
 	s->room_max = STREAM_CHUNK / 2;
-	return stream_memory(s, n * s->chunk, 2 * 4096 * (size_t)n, n);
+	return stream_memory(s, n * s->chunk, false, 2 * 4096 * (size_t)n, n);
 }
 
 int stream_open_sum(struct accel_stream *s)

@@ -2,7 +2,7 @@
 /* An instance as a whole: sizes, start, end, reset; which part of it a command is for; the clock. */
 #include "priv.h"
 
-static uint64_t round_up(uint64_t v, uint64_t to)
+static uint64_t to_multiple(uint64_t v, uint64_t to)
 {
 	return (v + to - 1) & ~(to - 1);
 }
@@ -55,7 +55,7 @@ static uint64_t slot_stride(const struct wire_id *id)
 {
 	uint64_t maps = (map_words(id) * sizeof(uint64_t)) << id->aliasb;
 
-	return round_up(sizeof(struct slot) + maps + (1ull << id->lbadsx) - NVME_ACCEL_PARAM_OFF, 64);
+	return to_multiple(sizeof(struct slot) + maps + (1ull << id->lbadsx) - NVME_ACCEL_PARAM_OFF, 64);
 }
 
 size_t model_size(const struct model_cfg *cfg)
@@ -64,7 +64,7 @@ size_t model_size(const struct model_cfg *cfg)
 
 	if (!cfg_ok(cfg))
 		return 0;
-	n = round_up(sizeof(struct model), 64) + round_up(cfg->id.nlease * sizeof(struct lease), 64);
+	n = to_multiple(sizeof(struct model), 64) + to_multiple(cfg->id.nlease * sizeof(struct lease), 64);
 	n += cfg->id.nslot * slot_stride(&cfg->id);
 	return n > (size_t)-1 / 2 ? 0 : (size_t)n;
 }
@@ -79,8 +79,8 @@ static void set_geometry(struct model *m, const struct model_cfg *cfg)
 	m->wait_off = m->half / 2;
 	m->nalias = 1u << m->id.aliasb;
 	m->map_words = (uint32_t)map_words(&m->id);
-	m->in_area = (size_t)round_up(m->id.maxin, NVME_ACCEL_PAGE);
-	m->out_area = (size_t)round_up(m->id.maxout, NVME_ACCEL_PAGE);
+	m->in_area = (size_t)to_multiple(m->id.maxin, NVME_ACCEL_PAGE);
+	m->out_area = (size_t)to_multiple(m->id.maxout, NVME_ACCEL_PAGE);
 	m->slot_mem = m->nalias * m->in_area + m->out_area;
 	m->slot_stride = (size_t)slot_stride(&m->id);
 	m->slots_free = m->id.nslot;
@@ -119,8 +119,8 @@ struct model *model_init(void *mem, const struct model_cfg *cfg, const struct mo
 	set_geometry(m, cfg);
 	m->env = *env;
 	m->ctx = ctx;
-	m->leases = (struct lease *)((uint8_t *)mem + round_up(sizeof(*m), 64));
-	m->slots = (uint8_t *)m->leases + round_up(m->id.nlease * sizeof(struct lease), 64);
+	m->leases = (struct lease *)((uint8_t *)mem + to_multiple(sizeof(*m), 64));
+	m->slots = (uint8_t *)m->leases + to_multiple(m->id.nlease * sizeof(struct lease), 64);
 	for (i = 0; i < m->id.nslot; i++)
 		slot_init(m, i);
 	for (i = 0; i < m->id.nlease; i++)

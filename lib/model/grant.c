@@ -75,7 +75,7 @@ static void ungrant(struct model *m, struct lease *l)
 }
 
 /* Ranges ascend, in whatever order the runs were found. */
-static void add_range(struct lease *l, uint32_t first, uint32_t count)
+static void range_add(struct lease *l, uint32_t first, uint32_t count)
 {
 	uint32_t i = l->nrange++;
 
@@ -94,7 +94,7 @@ static uint32_t open_run(struct model *m, struct lease *l, uint32_t index, struc
 	while (n < run.count && slot_open(m, slot_at(m, run.first + n), index))
 		n++;
 	if (n)
-		add_range(l, run.first, n);
+		range_add(l, run.first, n);
 	return n;
 }
 

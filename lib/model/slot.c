@@ -177,8 +177,23 @@ static int accept(struct model *m, struct slot *s, struct model_cmd *cmd, uint8_
 	return held ? MODEL_HELD : MODEL_SC_OK;
 }
 
+/* The input that came with the first one may have been lost on its way: this may bring it. */
+static void load_again(struct model *m, struct slot *s, struct model_cmd *cmd, uint64_t now)
+{
+	struct iov_pos pos = { cmd->iov, cmd->niov, 0 };
+
+	iov_skip(&pos, m->block);
+	data_store(m, s, s->cur, &pos, 0, cmd->nbytes - m->block);
+	if (!data_complete(m, s))
+		return;
+	data_use_memory(m, s);
+	s->ready_ns = now;
+	job_start(m, s);
+}
+
 /* The descriptor of the slot's last job once more. */
-static int repeated(struct model *m, struct slot *s, struct model_cmd *cmd, uint8_t alias, uint64_t now)
+static int repeated(struct model *m, struct slot *s, struct model_cmd *cmd, uint8_t alias, uint32_t code,
+		    uint64_t now)
 {
 	if (m->desc.flags & NVME_ACCEL_JOB_ABORT) {
 		if (slot_active(s))
@@ -186,6 +201,8 @@ static int repeated(struct model *m, struct slot *s, struct model_cmd *cmd, uint
 	} else if (m->desc.flags & NVME_ACCEL_JOB_START) {
 		m->count.duplicates++;
 		s->dup_seen = 1;
+		if (!code && s->state == NVME_ACCEL_ST_LOADING)
+			load_again(m, s, cmd, now);
 	}
 	if (!(m->desc.flags & NVME_ACCEL_JOB_COMPLETE_ON_DONE) || !slot_active(s) || !hold_room(m))
 		return MODEL_SC_OK;
@@ -200,7 +217,7 @@ static int by_seq(struct model *m, struct slot *s, struct model_cmd *cmd, uint8_
 	unsigned int stage = 0;
 
 	if (d->seq == s->last_seq && s->state != NVME_ACCEL_ST_CLAIMED)
-		return repeated(m, s, cmd, alias, now);
+		return repeated(m, s, cmd, alias, code, now);
 	if (d->seq <= s->last_seq) {
 		m->count.stale++;
 		return MODEL_SC_OK;

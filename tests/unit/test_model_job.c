@@ -132,6 +132,29 @@ static void split_inline(void **state)
 	}
 }
 
+/* A write that was split, its second part lost, and sent again as a whole: the job starts, and once. */
+static void split_and_lost(void **state)
+{
+	struct fix *f = *state;
+	struct wire_desc d;
+	uint64_t seq;
+
+	for (seq = 1; seq <= 4; seq++) {
+		fill(f, &d, seq, 6000);
+		assert_int_equal(send(f, &d, 2048), 0);
+		assert_int_equal(f->e.njob, 0);
+		/* Half of it again, then all, then all once more. */
+		assert_int_equal(send(f, &d, 2048), 0);
+		assert_int_equal(f->e.njob, 0);
+		assert_int_equal(send(f, &d, 6144), 0);
+		assert_int_equal(f->e.njob, 1);
+		assert_int_equal(send(f, &d, 6144), 0);
+		assert_int_equal(f->e.njob, 1);
+		env_run_all(&f->e);
+		check_output(f, seq, 6000);
+	}
+}
+
 /* Blocks that arrived for one job do not count for a later one in the same alias. */
 static void arrival_forgotten(void **state)
 {
@@ -675,7 +698,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(inline_job), T(inline_no_output), T(empty_input), T(explicit_any_order),
-		T(explicit_descriptor_last), T(split_inline), T(arrival_forgotten), T(late_data_ignored),
+		T(explicit_descriptor_last), T(split_inline), T(split_and_lost), T(arrival_forgotten), T(late_data_ignored),
 		T(data_ahead), TS(short_write, setup_no_explicit), T(foreign_descriptors),
 		T(damaged_descriptors), T(reserved_fields), T(number_zero), T(wrong_alias), T(job_errors),
 		TS(missing_features, setup_needs_features), T(checked_only), T(duplicates), T(gaps),

@@ -448,8 +448,12 @@ static void ref_desc(struct world *w, uint32_t slot, const struct wire_desc *d, 
 
 	r->due = 1;
 	if (d->seq == s->last && s->state != NVME_ACCEL_ST_CLAIMED) {
-		if (d->flags & NVME_ACCEL_JOB_ABORT && active(s))
-			stop(w, slot, NVME_ACCEL_ABORTED);
+		if (d->flags & NVME_ACCEL_JOB_ABORT) {
+			if (active(s))
+				stop(w, slot, NVME_ACCEL_ABORTED);
+		} else if (d->flags & NVME_ACCEL_JOB_START) {
+			ref_data(w, slot, d->seq, 0, blocks);
+		}
 		if (d->flags & NVME_ACCEL_JOB_COMPLETE_ON_DONE && active(s) && w->held < w->e.cfg.max_held)
 			hold(w, r);
 	} else if (d->seq > s->last + 1) {

@@ -54,7 +54,7 @@ struct accel_queue_opts {
 
 struct accel_queue_info {
 	uint32_t depth;				/**< contract: so many jobs are always accepted */
-	uint32_t in_flight;
+	uint32_t in_flight;			/**< accepted and not yet reaped */
 	uint64_t submitted, completed, retried, fallbacks;
 };
 
@@ -69,13 +69,17 @@ ACCEL_API int accel_queue_info(struct accel_queue *queue, struct accel_queue_inf
 ACCEL_API int accel_queue_fd(struct accel_queue *queue);
 /**
  * Takes jobs in order; returns how many it accepted, each of which gives exactly one result. -EAGAIN: the
- * queue is full; -EINVAL: the first job is malformed (jobs before a malformed one are accepted and
- * counted); -ESTALE: the lease has ended or the queue is from before fork().
+ * queue is full (a job counts until it is reaped); -EINVAL: the first job, or a parameter of it, is malformed
+ * (jobs before a malformed one are accepted and counted); -ESTALE: the lease has ended or the queue is from
+ * before fork(). What the device cannot take is accepted all the same: by the plan's policy the CPU does it,
+ * in accel_queue_reap(), or its result says why not. Until a job has its result, buffers may be in use.
  */
 ACCEL_API int accel_queue_submit(struct accel_queue *queue, struct accel_job *jobs, unsigned int n);
 /**
  * Collects up to max results, waiting up to timeout_ms until at least min are there; returns how many.
- * Fewer than min: the time was up or nothing is in flight. -EINVAL: min > max.
+ * Fewer than min: the time was up or nothing is in flight. -EINVAL: min > max. Who wants throughput waits for
+ * many at once: waking up for each costs more than a small job. Also does the work of jobs that the CPU runs,
+ * and of a device that has no thread of its own ("soft:threads=0").
  */
 ACCEL_API int accel_queue_reap(struct accel_queue *queue, struct accel_result *results, unsigned int max,
 			       unsigned int min, int timeout_ms);
@@ -88,7 +92,9 @@ ACCEL_API void accel_queue_free(struct accel_queue *queue);
 
 /**
  * One job, from start to end, with a lease and queue that the device handle keeps for the purpose (an idle
- * one is reused; threads may call at once). 0: see *result for the job's outcome. -EBUSY: no slot in time.
+ * one is reused; threads may call at once). 0: see *result for the job's outcome. -EBUSY: no slot in time;
+ * -EINVAL: an argument, or the plan is not sealed; -ENOMEM; -ENODEV: the device is gone, and the policy does
+ * not let the CPU do it.
  */
 ACCEL_API int accel_run(struct accel_dev *dev, const struct accel_plan *plan, const void *in, size_t in_len,
 			void *out, size_t out_max, const struct accel_params *params, int timeout_ms,
@@ -100,14 +106,18 @@ ACCEL_API int accel_runv(struct accel_dev *dev, const struct accel_plan *plan, c
 /**
  * n jobs at the full depth of the lease; results[i] is the outcome of jobs[i] (job.plan NULL: plan).
  * 0: all have an outcome; -ETIMEDOUT: those without one have status TIMEOUT, and none is in flight.
+ * -EBUSY: queues have all slots of the lease; -EINVAL: a job is malformed, and none was started; -ESTALE;
+ * -ENOMEM. The lease keeps a queue for the purpose, which gives way to accel_queue_new().
  */
 ACCEL_API int accel_run_many(struct accel_lease *lease, const struct accel_plan *plan, struct accel_job *jobs,
 			     struct accel_result *results, size_t n, int timeout_ms);
 
-/*
- * One-liners. Each takes any number of bytes (work beyond a job's limit is split where the format allows
- * it and done by the CPU where it does not), waits at most timeout_ms, and returns 0 or -errno:
- * -ENOSPC: out is too small (*out_len then says what would do, 0 if unknown); -EBADMSG: corrupt data or a
+/**
+ * Compresses, or decompresses, one piece of memory into another.
+ *
+ * This and the other calls that do one thing to memory take any number of bytes (work beyond a job's limit is
+ * split where the format allows it and done by the CPU where it does not), wait at most timeout_ms, and
+ * return 0 or -errno. -ENOSPC: out is too small (*out_len then says what would do, 0 if unknown); -EBADMSG: corrupt data or a
  * wrong tag; -ENOTSUP: the device cannot and policy or kind forbid the CPU; -ETIMEDOUT; -EIO.
  */
 ACCEL_API int accel_compress(struct accel_dev *dev, uint16_t alg, unsigned int level, const void *in,

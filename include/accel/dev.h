@@ -119,7 +119,8 @@ ACCEL_API void accel_list_free(struct accel_list *list);
 /**
  * Opens by name: /dev/nvme0n1, uuid:..., name:..., soft:, soft:threads=2, soft:nsid=3.
  * "soft:" without nsid is the namespace with all functions. -ENOENT: nothing has that name; -EACCES;
- * -ENODEV: it is there but is no accelerator; -EPROTO: its identity is malformed; -EINVAL: the name.
+ * -ENODEV: it is there but is no accelerator; -EPROTO: its identity is malformed; -EINVAL: the name;
+ * -ENOTSUP: the transport for such names is not built in.
  */
 ACCEL_API int accel_dev_open(struct accel_ctx *ctx, const char *name, struct accel_dev **dev);
 /** The best match: hardware before software, then most free slots. -ENODEV: nothing matches. */

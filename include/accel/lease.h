@@ -38,15 +38,16 @@ struct accel_lease_info {
 };
 
 /**
- * Claims slots, waiting up to timeout_ms for them. -EBUSY: not to be had in that time; -EINVAL: opts, or a
- * duration outside the device's range; -ENODEV: the device is gone; -ENOTSUP: no leases.
+ * Claims slots, waiting up to timeout_ms for them. -EBUSY: not to be had in that time; -EINVAL: opts, more
+ * slots_min than the device has slots, or a duration outside the device's range; -ENODEV: the device is gone; -ENOTSUP: no leases.
  * The lease renews itself by the jobs of its queues and by accel_queue_reap(); a holder that does neither
  * calls accel_lease_renew() within duration_ms.
  */
 ACCEL_API int accel_lease_acquire(struct accel_dev *dev, const struct accel_lease_opts *opts, int timeout_ms,
 				  struct accel_lease **lease);
-/** -ESTALE: it has ended (expired, broken, reset). */
+/** Makes it last for its duration from now on. -ESTALE: it has ended (expired, broken, reset). */
 ACCEL_API int accel_lease_renew(struct accel_lease *lease);
+/** As the device has it now. -ESTALE: it has ended. */
 ACCEL_API int accel_lease_info(struct accel_lease *lease, struct accel_lease_info *info);
 /** Ends it; jobs in flight end with LEASE_LOST. Its queues stay to be freed. NULL is allowed. */
 ACCEL_API void accel_lease_release(struct accel_lease *lease);
@@ -56,8 +57,11 @@ ACCEL_API int accel_lease_list(struct accel_dev *dev, struct accel_lease_info *i
 ACCEL_API int accel_lease_break(struct accel_dev *dev, uint32_t index, uint32_t epoch);
 
 /**
- * An exclusive lease on the whole accelerator, held by the device handle until accel_dev_unlock(); calls
- * that take a device use it. -EBUSY; -EALREADY: this handle has the lock; -EPERM (unlock): it has not.
+ * An exclusive lease on the whole accelerator, held by the device handle until accel_dev_unlock() or until
+ * it is closed; calls that take a device use it. It waits up to timeout_ms and ends preemptible leases.
+ * The lock lasts 60 s (less where the device allows less) beyond the last job or the last accel_dev_lock()
+ * of its holder: who holds it idle for long calls that again. -EBUSY; -EALREADY: this handle has the lock,
+ * now renewed; -EPERM (unlock): it has not; -ESTALE (unlock): it had ended before (expired, broken, reset).
  */
 ACCEL_API int accel_dev_lock(struct accel_dev *dev, int timeout_ms);
 ACCEL_API int accel_dev_unlock(struct accel_dev *dev);

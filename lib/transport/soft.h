@@ -26,9 +26,7 @@ struct soft_opts {
 
 /* How long it pays to look at a word before sleeping on it; learns from how it went. */
 struct spinner {
-	bool enabled;			/* not where there is but one CPU */
-	uint32_t usual_ns;
-	uint64_t began_ns;
+	int32_t credit;
 };
 
 struct soft_worker {
@@ -144,7 +142,5 @@ void wait_wake(uint32_t *word, int n);
 void wait_spinner_init(struct spinner *s, unsigned int ncpu);
 /* Looks at *word for a short while; true: it is not value any more. */
 bool wait_spin(struct spinner *s, const uint32_t *word, uint32_t value);
-/* After the sleep that followed a spin in vain. */
-void wait_slept(struct spinner *s);
 
 #endif

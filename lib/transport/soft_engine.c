@@ -108,12 +108,6 @@ static void worker_wait(struct soft_node *node, struct soft_worker *w)
 	soft_tick(node, wait_now_ns());
 	if (node->first)
 		return;
-	if (node->nwake) {
-		/* pthread_cond_wait() would let go of the lock and leave whoever is to be woken asleep. */
-		soft_unlock(node);
-		soft_lock(node);
-		return;
-	}
 	tick = node->tick_ns;
 	seen = node->kick;
 	node->nsleeping++;
@@ -123,8 +117,6 @@ static void worker_wait(struct soft_node *node, struct soft_worker *w)
 	node->nsleeping--;
 	if (node->nwoken)
 		node->nwoken--;
-	if (node->first)
-		wait_slept(&w->spin);
 }
 
 static void *worker_main(void *arg)

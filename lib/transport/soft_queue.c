@@ -221,7 +221,6 @@ static void wait_one(struct transport_queue *q, uint64_t deadline)
 	deadline = BASE_MIN(deadline, node->tick_ns);
 	soft_unlock(node);
 	wait_sleep(&q->ndone, seen, deadline);
-	wait_slept(&q->spin);
 	soft_lock(node);
 	q->sleeping = false;
 }

@@ -6,10 +6,12 @@
 #include <unistd.h>
 #include "soft.h"
 
-#define SPIN_MAX_NS	25000u
-#define SPIN_WORTH_NS	15000u	/* longer waits are slept through from the start */
-#define SPIN_START_NS	10000u
-#define SEEN_MAX_NS	200000u	/* how long a single wait may count */
+#define SPIN_NS		20000u
+#define CREDIT_START	4
+#define CREDIT_MAX	16
+#define CREDIT_LOST	4	/* for each look in vain */
+#define CREDIT_PAUSE	(-200)	/* waits until the next try */
+#define CREDIT_NEVER	INT32_MIN
 #define SPIN_ROUND	32	/* looks between two looks at the clock */
 
 uint64_t wait_now_ns(void)
@@ -53,42 +55,41 @@ static inline void cpu_relax(void)
 
 void wait_spinner_init(struct spinner *s, unsigned int ncpu)
 {
-	s->enabled = ncpu > 1;
-	s->usual_ns = SPIN_START_NS;
-	s->began_ns = 0;
+	s->credit = ncpu > 1 ? CREDIT_START : CREDIT_NEVER;
 }
 
-/* A moving average: what waits have lately been like is what the next one will be like. */
-static void learn(struct spinner *s, uint64_t ns)
+/*
+ * Looking pays as long as it mostly succeeds. Where it does not, because jobs are long or because the one
+ * that is waited for has no CPU but ours, it is given up and tried again only now and then.
+ */
+static bool worth_it(struct spinner *s)
 {
-	uint32_t seen = (uint32_t)BASE_MIN(ns, (uint64_t)SEEN_MAX_NS);
-
-	s->usual_ns = (uint32_t)((7 * (uint64_t)s->usual_ns + seen) / 8);
+	if (s->credit > 0)
+		return true;
+	if (s->credit == CREDIT_NEVER || ++s->credit <= 0)
+		return false;
+	return true;
 }
 
 bool wait_spin(struct spinner *s, const uint32_t *word, uint32_t value)
 {
-	uint64_t now;
+	uint64_t end;
 	int i;
 
-	s->began_ns = now = wait_now_ns();
-	/* Where waits are long, or a CPU is hard to get, looking would only take the time of others. */
-	if (!s->enabled || s->usual_ns > SPIN_WORTH_NS)
+	if (!worth_it(s))
 		return false;
+	end = wait_now_ns() + SPIN_NS;
 	do {
 		for (i = 0; i < SPIN_ROUND; i++) {
 			if (__atomic_load_n(word, __ATOMIC_ACQUIRE) != value) {
-				learn(s, now - s->began_ns);
+				s->credit = BASE_MIN(s->credit + 1, CREDIT_MAX);
 				return true;
 			}
 			cpu_relax();
 		}
-		now = wait_now_ns();
-	} while (now - s->began_ns < BASE_MIN(2 * s->usual_ns + 1000, SPIN_MAX_NS));
+	} while (wait_now_ns() < end);
+	s->credit -= CREDIT_LOST;
+	if (s->credit <= 0)
+		s->credit = CREDIT_PAUSE;
 	return false;
-}
-
-void wait_slept(struct spinner *s)
-{
-	learn(s, wait_now_ns() - s->began_ns);
 }

@@ -38,7 +38,8 @@ static void layout(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
 		uint64_t stripe = (uint64_t)shapes[i].k * shapes[i].block;
-		const uint64_t sizes[] = { 0, 1, 511, 512, 513, stripe - 1, stripe, stripe + 1, 3 * stripe + 777 };
+		const uint64_t sizes[] = { 0,	       1,      511,	   512,		     513,
+					   stripe - 1, stripe, stripe + 1, 3 * stripe + 777 };
 
 		for (size_t j = 0; j < sizeof(sizes) / sizeof(sizes[0]); j++) {
 			struct ec_head h = head(shapes[i].k, shapes[i].m, shapes[i].block, sizes[j]);
@@ -176,9 +177,14 @@ static void histogram_ends(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(crc_check_value), cmocka_unit_test(layout), cmocka_unit_test(header_round_trip),
-		cmocka_unit_test(header_bits),	   cmocka_unit_test(names),  cmocka_unit_test(places),
-		cmocka_unit_test(percentiles),	   cmocka_unit_test(histogram_ends),
+		cmocka_unit_test(crc_check_value),
+		cmocka_unit_test(layout),
+		cmocka_unit_test(header_round_trip),
+		cmocka_unit_test(header_bits),
+		cmocka_unit_test(names),
+		cmocka_unit_test(places),
+		cmocka_unit_test(percentiles),
+		cmocka_unit_test(histogram_ends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -115,10 +115,13 @@ ACCEL_API int accel_run_many(struct accel_lease *lease, const struct accel_plan 
 /**
  * Compresses, or decompresses, one piece of memory into another.
  *
- * This and the other calls that do one thing to memory take any number of bytes (work beyond a job's limit is
- * split where the format allows it and done by the CPU where it does not), wait at most timeout_ms, and
- * return 0 or -errno. -ENOSPC: out is too small (*out_len then says what would do, 0 if unknown); -EBADMSG: corrupt data or a
- * wrong tag; -ENOTSUP: the device cannot and policy or kind forbid the CPU; -ETIMEDOUT; -EIO.
+ * This and the other calls that do one thing to memory take any number of bytes (work beyond a job's limit
+ * is split where the format allows it and done by the CPU where it does not), wait at most timeout_ms for the
+ * device, and return 0 or -errno. Several members or frames are decompressed one after
+ * the other, and zero bytes behind them are padding.
+ * -ENOSPC: out is too small (*out_len then says what would do, 0 if unknown); -EBADMSG: corrupt data, a wrong
+ * tag, or something else behind the data; -ENOTSUP: neither device nor CPU can; -EINVAL: an argument, or
+ * input and output overlap; -EBUSY: no slot in time; -ETIMEDOUT; -EIO.
  */
 ACCEL_API int accel_compress(struct accel_dev *dev, uint16_t alg, unsigned int level, const void *in,
 			     size_t in_len, void *out, size_t *out_len, int timeout_ms);
@@ -143,7 +146,11 @@ ACCEL_API int accel_aes_gcm_open(struct accel_dev *dev, const void *key, size_t 
 				 const void *aad, size_t aad_len, const void *in, size_t in_len,
 				 const uint8_t tag[16], void *out, int timeout_ms);
 
-/** Smallest input for which the device beats the CPU at this plan, for accel_plan_policy(); SIZE_MAX: never. */
+/**
+ * Measures from which input size on the device is faster than the CPU at an operation, one job at a time, for
+ * accel_plan_policy(): 0: always; SIZE_MAX: never up to 1 MiB. alg 0: the first of the operation. Takes up to
+ * a second or so. -ENOTSUP: the device does not have it, or it cannot be measured; -ETIMEDOUT.
+ */
 ACCEL_API int accel_calibrate(struct accel_dev *dev, uint16_t op, uint16_t alg, int timeout_ms,
 			      size_t *cpu_below);
 

@@ -69,6 +69,20 @@ done
 is "twelve random losses of four shards of 32+4" 0 $bad_sets
 rm -rf keep f.ec.* g
 
+# Loss sets that other codes, or other people's, could not decode.
+loses() {
+	scheme=$1
+	shift
+	rm -f f.ec.* g
+	ec encode --scheme "$scheme" -b 4k f
+	for i in "$@"; do rm "f.ec.$(printf %03d "$i")"; done
+	ok "$scheme without $*" "$ACCEL" ec decode -q -o g f
+	same "  the same" f g
+}
+loses 9+18 0 1 2 5 7 9 10 14 16
+loses 32+4 0 1 25 34
+loses 22+4 0 10 21 24
+
 # From here on one set of 10+2.
 fresh() { rm -rf f f.ec.* g d; cp data f; ec encode -b 16k f; }
 fresh

@@ -185,7 +185,7 @@ static int pool_take(struct run_pool *pool, struct accel_queue **q)
 
 /* *lease: the pool's at that time, not referenced: only to be compared. */
 static int pool_get(struct accel_dev *dev, struct run_pool *pool, uint64_t deadline, struct accel_queue **q,
-		    const struct accel_lease **lease)
+		    const struct accel_lease **lease, bool *waited)
 {
 	struct accel_lease *locked = lock_lease(dev);
 	int ret;
@@ -195,13 +195,16 @@ static int pool_get(struct accel_dev *dev, struct run_pool *pool, uint64_t deadl
 		ret = -EAGAIN;
 		if (!pool->busy) {
 			ret = 0;
-			if (!lease_fits(pool, locked))
+			if (!lease_fits(pool, locked)) {
+				*waited = true;
 				ret = pool_change(dev, pool, locked, deadline);
+			}
 			if (!ret)
 				ret = pool_take(pool, q);
 		}
 		if (ret != -EAGAIN)
 			break;
+		*waited = true;
 		if (pool_wait(pool, deadline)) {
 			ret = -EBUSY;
 			break;
@@ -240,11 +243,11 @@ static int run_cpu(struct accel_dev *dev, struct accel_job *job, uint32_t execut
 }
 
 /* -ESTALE: the lease had ended; try with another. */
-static int run_on(struct accel_queue *q, struct accel_job *job, uint64_t deadline, struct accel_result *result)
+static int run_on(struct accel_queue *q, struct accel_job *job, int timeout_ms, struct accel_result *result)
 {
-	int left = api_left_ms(deadline), n;
+	int n;
 
-	job->timeout_ms = left < 0 ? -1 : BASE_MAX(left, 1);
+	job->timeout_ms = timeout_ms < 0 ? -1 : BASE_MAX(timeout_ms, 1);
 	n = accel_queue_submit(q, job, 1);
 	if (n < 0)
 		return n;
@@ -255,21 +258,23 @@ static int run_on(struct accel_queue *q, struct accel_job *job, uint64_t deadlin
 	return result->status == ACCEL_ST_LEASE_LOST || result->status == ACCEL_ST_RESET ? -ESTALE : 0;
 }
 
-static int run_device(struct accel_dev *dev, struct accel_job *job, uint64_t deadline,
+static int run_device(struct accel_dev *dev, struct accel_job *job, int timeout_ms, uint64_t deadline,
 		      struct accel_result *result)
 {
 	struct run_pool *pool = pool_of(dev);
 	const struct accel_lease *lease;
 	struct accel_queue *q;
+	bool waited = false;
 	int ret = -ESTALE, i;
 
 	if (!pool)
 		return -ENOMEM;
 	for (i = 0; i < RUN_ATTEMPTS && ret == -ESTALE; i++) {
-		ret = pool_get(dev, pool, deadline, &q, &lease);
+		ret = pool_get(dev, pool, deadline, &q, &lease, &waited);
 		if (ret)
 			return ret;
-		ret = run_on(q, job, deadline, result);
+		/* At the first attempt hardly any time has passed, if no slot had to be waited for. */
+		ret = run_on(q, job, i || waited ? api_left_ms(deadline) : timeout_ms, result);
 		pool_put(pool, q, lease);
 	}
 	/* The result says LEASE_LOST or RESET by now, if there was one at all. */
@@ -287,7 +292,7 @@ static int run_job(struct accel_dev *dev, struct accel_job *job, int timeout_ms,
 	    (plan->policy == ACCEL_PREFER_DEVICE && plan->cpu_below &&
 	     iov_total(job->in, job->nin) < plan->cpu_below))
 		return run_cpu(dev, job, ACCEL_EXEC_SOFTWARE, start, result);
-	ret = run_device(dev, job, deadline, result);
+	ret = run_device(dev, job, timeout_ms, deadline, result);
 	if (ret == 0 || ret == -EINVAL || ret == -EBUSY || ret == -ENOMEM)
 		return ret;
 	if (plan->policy == ACCEL_DEVICE_ONLY)

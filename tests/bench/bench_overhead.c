@@ -162,7 +162,7 @@ static void library_round(struct accel_queue *q, struct work *w, double *wall, d
 	struct accel_job job = ACCEL_INIT(struct accel_job);
 	struct iovec vin[DEPTH], vout[DEPTH];
 	unsigned int sent = 0, got = 0, k;
-	unsigned int idle[DEPTH], nidle = 0;
+	unsigned int idle[DEPTH], head = 0, tail = 0;	/* in the order that they became idle, as directly */
 	double t = wall_ns(), c = cpu_ns();
 	int n;
 
@@ -172,11 +172,11 @@ static void library_round(struct accel_queue *q, struct work *w, double *wall, d
 	for (k = 0; k < DEPTH; k++) {
 		vin[k] = (struct iovec){ w->in + k * w->in_len, w->in_len };
 		vout[k] = (struct iovec){ w->out + k * w->out_max, w->out_max };
-		idle[nidle++] = k;
+		idle[tail++ % DEPTH] = k;
 	}
 	while (got < w->njobs) {
-		while (nidle && sent < w->njobs) {
-			k = idle[--nidle];
+		while (head != tail && sent < w->njobs) {
+			k = idle[head++ % DEPTH];
 			job.in = &vin[k];
 			job.out = &vout[k];
 			job.user_data = (void *)(uintptr_t)k;
@@ -188,7 +188,7 @@ static void library_round(struct accel_queue *q, struct work *w, double *wall, d
 		check(n > 0, "no result");
 		for (k = 0; k < (unsigned int)n; k++) {
 			check(!r[k].status && r[k].executor == ACCEL_EXEC_SOFTWARE, "job failed");
-			idle[nidle++] = (unsigned int)(uintptr_t)r[k].user_data;
+			idle[tail++ % DEPTH] = (unsigned int)(uintptr_t)r[k].user_data;
 		}
 		got += (unsigned int)n;
 	}

@@ -229,6 +229,8 @@ int accel_queue_submit(struct accel_queue *q, struct accel_job *jobs, unsigned i
 		if (ret)
 			break;
 	}
+	if (q->slot.first)
+		queue_fill_slots(q, now);
 	queue_flush(q);
 	queue_fd_arm(q);
 	return i ? (int)i : ret;
@@ -237,11 +239,13 @@ int accel_queue_submit(struct accel_queue *q, struct accel_job *jobs, unsigned i
 /* Takes in what the transport has, waiting up to timeout_ms for about so many results. */
 static int poll_transport(struct accel_queue *q, unsigned int min, int timeout_ms)
 {
+	/* Two commands a job; one less, because a job that is read again has but one in flight. */
+	unsigned int want = min ? 2 * BASE_MIN(min, QUEUE_BATCH / 2) - 1 : 0;
 	struct transport_cmd *cmds[QUEUE_BATCH];
 	uint64_t now;
 	int n, i;
 
-	n = q->ops->reap(q->tq, cmds, QUEUE_BATCH, 2 * BASE_MIN(min, QUEUE_BATCH / 2), timeout_ms);
+	n = q->ops->reap(q->tq, cmds, QUEUE_BATCH, want, timeout_ms);
 	now = api_now_ns();
 	for (i = 0; i < n; i++)
 		queue_command_done(q, cmds[i], now);
@@ -249,6 +253,9 @@ static int poll_transport(struct accel_queue *q, unsigned int min, int timeout_m
 	if (q->slot.first)
 		queue_fill_slots(q, now);
 	queue_flush(q);
+	/* Jobs that run long send no descriptor that would renew the lease. */
+	if (q->in_flight > q->ndone)
+		lease_keep(q->lease, now);
 	return n;
 }
 
@@ -293,7 +300,6 @@ static bool turn(struct accel_queue *q, unsigned int min, uint64_t deadline)
 	}
 	if (deadline == 0 || (deadline != UINT64_MAX && api_now_ns() >= deadline))
 		return false;
-	lease_keep(q->lease, api_now_ns());
 	poll_transport(q, min, wait_ms(q, deadline));
 	return true;
 }

@@ -78,7 +78,7 @@ void queue_fd_arm(struct accel_queue *q)
 
 	if (q->timer_fd < 0)
 		return;
-	if (q->in_flight > q->ndone) {
+	if (q->in_flight > q->ndone && !lease_ended(q->lease)) {
 		renew = __atomic_load_n(&q->lease->active_ns, __ATOMIC_RELAXED) +
 			(uint64_t)q->lease->duration_ms * API_NS_PER_MS / 2;
 		when = BASE_MIN(when, renew);

@@ -642,6 +642,49 @@ static void test_lease_kept(void **state)
 	teardown(&f);
 }
 
+/* Jobs that take longer than the lease lasts, waited for in either way. */
+static void test_lease_kept_waiting(void **state)
+{
+	struct fixture f = setup("soft:threads=1", 4);
+	uint8_t *in = malloc(SLOW_N), *out = malloc(6 * (SLOW_N - 1024));
+	struct iovec vin = { in, SLOW_N }, vout[6];
+	struct accel_job jobs[6];
+	struct accel_result r;
+	int way, i, n, got, polls;
+
+	(void)state;
+	fill_text(in, SLOW_N);
+	for (way = 0; way < 2; way++) {
+		struct accel_lease *lease = lease_new(f.dev, 6, 250, 0);
+		struct accel_queue *q = queue_of(lease, 6);
+		int fd = way ? accel_queue_fd(q) : -1;
+		uint64_t t = now_ns();
+
+		for (i = 0; i < 6; i++) {
+			vout[i] = (struct iovec){ out + i * (SLOW_N - 1024), SLOW_N - 1024 };
+			jobs[i] = job_of(f.slow, &vin, &vout[i]);
+		}
+		assert_int_equal(accel_queue_submit(q, jobs, 6), 6);
+		for (got = polls = 0; got < 6; got += n, polls++) {
+			if (way)
+				assert_int_equal(readable(fd, 30000), 1);
+			n = accel_queue_reap(q, &r, 1, !way, way ? 0 : 30000);
+			assert_true(n >= 0);
+			assert_true(!n || r.status == ACCEL_ST_OK);
+		}
+		/* Woken up when there is something to do, and not all the time. */
+		assert_true(polls < 300);
+		if (now_ns() - t < 300000000)
+			print_message("the jobs took less time than the lease lasts\n");
+		assert_int_equal(accel_lease_renew(lease), 0);
+		accel_queue_free(q);
+		accel_lease_release(lease);
+	}
+	free(in);
+	free(out);
+	teardown(&f);
+}
+
 /* Released with jobs in flight: each still has its result, and the queue can be freed later. */
 static void test_release_first(void **state)
 {
@@ -690,7 +733,7 @@ int main(void)
 		cmocka_unit_test(test_cancel),	      cmocka_unit_test(test_timeout),
 		cmocka_unit_test(test_drain),	      cmocka_unit_test(test_fd),
 		cmocka_unit_test(test_lease_ends),    cmocka_unit_test(test_lease_kept),
-		cmocka_unit_test(test_stale_holder),
+		cmocka_unit_test(test_stale_holder), cmocka_unit_test(test_lease_kept_waiting),
 		cmocka_unit_test(test_release_first),
 	};
 

@@ -170,11 +170,11 @@ static void report(const struct passage *p, const struct accel_stream_info *info
 	else if (p->name)
 		snprintf(what, sizeof(what), "%s %.300s",
 			 s->keep || s->output || p->in.is_stdin ? "created" : "replaced with", p->name);
-	fprintf(stderr, "%s:\t%5.1f%%%s%s, %llu -> %llu bytes, %.0f MB/s, %s by %s\n", p->in.name,
+	fprintf(stderr, "%s:\t%5.1f%%%s%s, %llu -> %llu bytes, %.0f MB/s by %s, %s\n", p->in.name,
 		plain ? 100 * (1 - (double)packed / (double)plain) : 0, *what ? " -- " : "", what,
 		(unsigned long long)info->in_bytes, (unsigned long long)info->out_bytes,
-		seconds > 0 ? (double)plain / 1e6 / seconds : 0, accel_executor_str(info->executor),
-		tool_dev_label(s->t, label, sizeof(label)));
+		seconds > 0 ? (double)plain / 1e6 / seconds : 0, tool_dev_label(s->t, label, sizeof(label)),
+		accel_executor_str(info->executor));
 }
 
 /* Runs the stream; *info is what it did. */

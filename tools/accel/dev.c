@@ -113,6 +113,6 @@ const char *tool_dev_label(const struct tool *t, char *buf, size_t nbytes)
 
 	if (!info)
 		return "none";
-	snprintf(buf, nbytes, "%s (%s)", info->path, info->software ? "software" : info->name);
+	snprintf(buf, nbytes, "%s (%s)", info->path, info->name);
 	return buf;
 }

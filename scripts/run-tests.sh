@@ -24,7 +24,7 @@ for t in "$@"; do
 		f=1
 		echo "not ok - $t ran no test"
 	fi
-	printf '%-44s %4d passed %3d failed %3d skipped %4d s\n' "${t#build/}" "$p" "$f" "$s" \
+	printf '%-44s %4d passed %3d failed %3d skipped %4d s\n' "$(echo "$t" | sed "s,.*/\(build-of-\),\1,")" "$p" "$f" "$s" \
 		$(($(date +%s) - start))
 	grep -iE '^ok .*# skip' "$log" | sed 's/^/    /'
 	[ "$f" -eq 0 ] || { grep -v '^ok ' "$log" | tail -n 60 | sed 's/^/    /'; }

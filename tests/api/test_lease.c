@@ -85,17 +85,17 @@ static void test_expiry(void **state)
 {
 	struct accel_ctx *ctx = ctx_new();
 	struct accel_dev *dev = dev_open(ctx, "soft:");
-	struct accel_lease *a = lease_new(dev, 64, 100, 0), *b;
+	struct accel_lease *a = lease_new(dev, 64, 400, 0), *b;
 	struct accel_lease_info info;
 	struct accel_dev_stats st;
 	int i;
 
 	(void)state;
 	for (i = 0; i < 4; i++) {	/* renewed, it lives beyond its duration */
-		sleep_ms(40);
+		sleep_ms(120);
 		assert_int_equal(accel_lease_renew(a), 0);
 	}
-	sleep_ms(150);
+	sleep_ms(600);
 	assert_int_equal(accel_lease_renew(a), -ESTALE);
 	assert_int_equal(accel_lease_info(a, &info), -ESTALE);
 	assert_int_equal(accel_dev_stats(dev, &st), 0);

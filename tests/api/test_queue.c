@@ -151,7 +151,7 @@ static void test_depth(void **state)
 
 	(void)state;
 	for (round = 0; round < 3; round++) {
-		for (i = 0; i < 16; i++) {
+		for (i = 0; i < 12; i++) {
 			jobs[i] = job_of(f.crc, &v, NULL);
 			jobs[i].user_data = (void *)(uintptr_t)(i + 100);
 		}

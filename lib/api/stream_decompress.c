@@ -144,36 +144,61 @@ static int process_end(struct accel_stream *s, struct dec *d)
 	return 1;
 }
 
-/* One step. It waits until all earlier output is read, so that its own stays in the same warm memory. */
+/* One call of the decoder, its output made bytes into the room that the next piece will have. */
+static enum engine_stream_state process_step(struct accel_stream *s, struct dec *d, size_t *made)
+{
+	size_t avail = stream_avail(s), in = avail, out = DEC_STEP - *made;
+	enum engine_stream_state st;
+
+	st = engine_stream_step(d->mid ? d->mid : d->es, ring_at(&s->in, s->pos), &in,
+				ring_at(&s->out, s->out.tail) + *made, &out, &d->fail_code);
+	s->pos += avail - in;
+	s->cpu_bytes += avail - in;
+	s->by_executor[ACCEL_EXEC_SOFTWARE] += avail - in;
+	*made += out;
+	return st;
+}
+
+/* Whether another foreign member follows here, so that its output can join that of the one before: a file of
+ * small members would otherwise come out in as many small pieces. */
+static bool process_goes_on(const struct accel_stream *s, const struct dec *d, size_t made)
+{
+	struct engine_gzip_header h;
+
+	if (s->alg != ACCEL_GZIP || d->mid || s->flags & ACCEL_STREAM_ONE_MEMBER || made >= DEC_STEP / 2)
+		return false;
+	return engine_gzip_header(ring_at(&s->in, s->pos), stream_avail(s), &h) == ENGINE_GZIP_OK &&
+	       !gzip_extra_bgzf(&h) && !gzip_extra_chunk(&h);
+}
+
+/* A piece. It waits until all earlier output is read, so that its own stays in the same warm memory. */
 static int process_feed(struct accel_stream *s)
 {
 	struct dec *d = s->priv;
-	struct engine_stream *es = d->mid ? d->mid : d->es;
-	size_t avail = stream_avail(s), in = avail, out = DEC_STEP;
+	uint64_t start = s->pos;
 	enum engine_stream_state st;
-	uint32_t code = 0;
+	size_t made = 0;
 	int err;
 
 	if (d->fail)
 		return stream_fail(s, status_errno(d->fail_code), d->fail_code, "%s, at input byte %llu",
 				   accel_status_str(d->fail_code), (unsigned long long)s->pos);
-	if (s->count || (!avail && !s->finished))
+	if (s->count || (!stream_avail(s) && !s->finished))
 		return 0;
-	st = engine_stream_step(es, ring_at(&s->in, s->pos), &in, ring_at(&s->out, s->out.tail), &out, &code);
-	s->pos += avail - in;
-	s->cpu_bytes += avail - in;
-	s->by_executor[ACCEL_EXEC_SOFTWARE] += avail - in;
-	err = process_output(s, d, out);
+	while ((st = process_step(s, d, &made)) == ENGINE_STREAM_END && process_goes_on(s, d, made)) {
+		engine_stream_reset(d->es);
+		s->members++;
+	}
+	err = process_output(s, d, made);
 	if (err)
 		return err;
 	if (st == ENGINE_STREAM_END)
 		return process_end(s, d);
 	if (st == ENGINE_STREAM_ERROR) {
 		d->fail = true;
-		d->fail_code = code;
 		return 1;
 	}
-	if (out || in < avail)
+	if (made || s->pos != start)
 		return 1;
 	return s->finished ? dec_truncated(s) : 0;
 }

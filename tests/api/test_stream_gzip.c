@@ -215,6 +215,48 @@ static void test_members(void **state)
 	blob_free(&out);
 }
 
+/* Very many, very small: right, and not in as many small pieces. */
+static void test_tiny_members(void **state)
+{
+	struct env *e = *state;
+	struct accel_stream_opts o = opts_of(ACCEL_STREAM_DECOMPRESS, ACCEL_GZIP, 0);
+	struct accel_stream_info info;
+	struct blob in = { 0 }, one = { 0 };
+	struct accel_stream *s;
+	size_t at = 0, len = 0, peeks = 0;
+	const void *q;
+	ssize_t n;
+
+	member_add(&one, HELLO, 13, 6, NULL);
+	while (in.n < 3 << 20)
+		blob_add(&in, one.p, one.n);
+	assert_int_equal(accel_stream_open(e->dev, &o, &s), 0);
+	for (;;) {
+		if (at < in.n) {
+			n = accel_stream_write(s, in.p + at, in.n - at);
+			assert_true(n > 0 || n == -EAGAIN);
+			at += n > 0 ? (size_t)n : 0;
+			if (at == in.n)
+				assert_int_equal(accel_stream_finish(s), 0);
+		}
+		n = accel_stream_peek(s, &q, 1);
+		assert_true(n >= 0);
+		if (!n && at == in.n)
+			break;
+		assert_int_equal(len % 13 ? 'h' : ((const char *)q)[0], 'h');
+		len += (size_t)n;
+		peeks++;
+		accel_stream_consume(s, (size_t)n);
+	}
+	assert_int_equal(accel_stream_info(s, &info), 0);
+	accel_stream_close(s);
+	assert_int_equal(info.members, in.n / one.n);
+	assert_int_equal(len, in.n / one.n * 13);
+	assert_true(peeks < 1000);
+	blob_free(&in);
+	blob_free(&one);
+}
+
 /* ---- members that say that they are ours ---- */
 
 struct forge {
@@ -433,7 +475,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_truth),	     cmocka_unit_test(test_header_fields),
 		cmocka_unit_test(test_endless_name), cmocka_unit_test(test_our_header),
-		cmocka_unit_test(test_members),	     cmocka_unit_test(test_wrong_chunk),
+		cmocka_unit_test(test_members),	     cmocka_unit_test(test_tiny_members),
+		cmocka_unit_test(test_wrong_chunk),
 		cmocka_unit_test(test_references_across), cmocka_unit_test(test_flush_inside),
 		cmocka_unit_test(test_false_markers), cmocka_unit_test(test_odd_ends),
 		cmocka_unit_test(test_wrong_bsize),

@@ -82,8 +82,9 @@ static inline ssize_t drain(struct accel_stream *s, struct blob *out, size_t ste
 }
 
 /* All of in through a stream by write and read; 0 or the first error. info may be NULL. */
-static inline int run_steps(struct accel_dev *dev, const struct accel_stream_opts *o, const void *in, size_t n,
-			    size_t wstep, size_t rstep, struct blob *out, struct accel_stream_info *info)
+static inline int run_steps(struct accel_dev *dev, const struct accel_stream_opts *o, const void *in,
+			    size_t n, size_t wstep, size_t rstep, struct blob *out,
+			    struct accel_stream_info *info)
 {
 	struct accel_stream *s;
 	size_t at = 0;

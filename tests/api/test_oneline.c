@@ -2,8 +2,8 @@
 /* The calls that do one thing, below and above what a job takes, and their errors. */
 #include "stream_util.h"
 
-static const uint16_t algs[] = { ACCEL_DEFLATE, ACCEL_ZLIB, ACCEL_GZIP, ACCEL_LZ4_BLOCK, ACCEL_LZ4_FRAME,
-				 ACCEL_ZSTD };
+static const uint16_t algs[] = { ACCEL_DEFLATE,	  ACCEL_ZLIB,	   ACCEL_GZIP,
+				 ACCEL_LZ4_BLOCK, ACCEL_LZ4_FRAME, ACCEL_ZSTD };
 
 /* Round trips of all formats, small ones, one job's worth, and several. */
 static void test_compress(void **state)
@@ -19,7 +19,8 @@ static void test_compress(void **state)
 				size_t n = sizes[i] + sizes[i] / 64 + 1000, m = sizes[i] + 1;
 				uint8_t *packed = malloc(n), *out = malloc(m);
 
-				assert_int_equal(accel_compress(e->dev, algs[a], 1, in.p, in.n, packed, &n, 20000), 0);
+				assert_int_equal(
+					accel_compress(e->dev, algs[a], 1, in.p, in.n, packed, &n, 20000), 0);
 				if (algs[a] != ACCEL_LZ4_BLOCK) {
 					struct blob p = { packed, n, n }, judged = { 0 };
 
@@ -27,7 +28,8 @@ static void test_compress(void **state)
 					assert_same(&judged, &in);
 					blob_free(&judged);
 				}
-				assert_int_equal(accel_decompress(e->dev, algs[a], packed, n, out, &m, 20000), 0);
+				assert_int_equal(accel_decompress(e->dev, algs[a], packed, n, out, &m, 20000),
+						 0);
 				assert_int_equal(m, in.n);
 				assert_memory_equal(out, in.p, in.n);
 				free(packed);
@@ -49,10 +51,13 @@ static void test_short(void **state)
 			size_t n = 10, m = 20, full;
 			uint8_t *packed = malloc(in.n * 2 + 1000), *out = malloc(in.n);
 
-			assert_int_equal(accel_compress(e->dev, algs[a], 1, in.p, in.n, packed, &n, 20000), -ENOSPC);
+			assert_int_equal(accel_compress(e->dev, algs[a], 1, in.p, in.n, packed, &n, 20000),
+					 -ENOSPC);
 			assert_true(n > 10 && n < in.n * 2);
-			assert_int_equal(accel_compress(e->dev, algs[a], 1, in.p, in.n, packed, &n, 20000), 0);
-			assert_int_equal(accel_decompress(e->dev, algs[a], packed, n, out, &m, 20000), -ENOSPC);
+			assert_int_equal(accel_compress(e->dev, algs[a], 1, in.p, in.n, packed, &n, 20000),
+					 0);
+			assert_int_equal(accel_decompress(e->dev, algs[a], packed, n, out, &m, 20000),
+					 -ENOSPC);
 			if (algs[a] != ACCEL_LZ4_BLOCK || m) {
 				assert_int_equal(m, in.n);
 			}
@@ -83,10 +88,11 @@ static void test_refusals(void **state)
 	assert_int_equal(accel_compress(e->dev, ACCEL_GZIP, 1, "hello", 5, out, &n, 1000), 0);
 	memcpy(buf, out, n);
 	buf[n] = 'x';
-#define UNPACK(len, want) do { \
-		size_t m = sizeof(out); \
-		assert_int_equal(accel_decompress(e->dev, ACCEL_GZIP, buf, len, out, &m, 1000), want); \
-		assert_int_equal(m, (want) ? 0 : 5); \
+#define UNPACK(len, want)                                                                                    \
+	do {                                                                                                 \
+		size_t m = sizeof(out);                                                                      \
+		assert_int_equal(accel_decompress(e->dev, ACCEL_GZIP, buf, len, out, &m, 1000), want);       \
+		assert_int_equal(m, (want) ? 0 : 5);                                                         \
 	} while (0)
 	UNPACK(n, 0);
 	UNPACK(n + 1, -EBADMSG);
@@ -121,9 +127,11 @@ static void test_members(void **state)
 
 static void test_sums(void **state)
 {
-	static const uint8_t abc[32] = {	/* FIPS 180-4 example */
-		0xba, 0x78, 0x16, 0xbf, 0x8f, 0x01, 0xcf, 0xea, 0x41, 0x41, 0x40, 0xde, 0x5d, 0xae, 0x22, 0x23,
-		0xb0, 0x03, 0x61, 0xa3, 0x96, 0x17, 0x7a, 0x9c, 0xb4, 0x10, 0xff, 0x61, 0xf2, 0x00, 0x15, 0xad,
+	static const uint8_t abc[32] = {
+		/* FIPS 180-4 example */
+		0xba, 0x78, 0x16, 0xbf, 0x8f, 0x01, 0xcf, 0xea, 0x41, 0x41, 0x40,
+		0xde, 0x5d, 0xae, 0x22, 0x23, 0xb0, 0x03, 0x61, 0xa3, 0x96, 0x17,
+		0x7a, 0x9c, 0xb4, 0x10, 0xff, 0x61, 0xf2, 0x00, 0x15, 0xad,
 	};
 	static const size_t sizes[] = { 0, 1, 4 << 20, (4 << 20) + 1, 300 << 20 };
 	struct env *e = *state;
@@ -180,7 +188,8 @@ static void test_ec(void **state)
 			if (k < K)
 				memcpy(whole[k], data.p + k * blocks[i], blocks[i]);
 		}
-		assert_int_equal(accel_ec_encode(e->dev, K, M, blocks[i], (const void *const *)whole, whole + K, 20000),
+		assert_int_equal(accel_ec_encode(e->dev, K, M, blocks[i], (const void *const *)whole,
+						 whole + K, 20000),
 				 0);
 		for (a = 0; a < K + M; a++)
 			for (b = a; b < K + M; b++) {
@@ -192,7 +201,8 @@ static void test_ec(void **state)
 				memset(work[b], 0xee, blocks[i]);
 				lost[0] = (uint8_t)a;
 				lost[1] = (uint8_t)b;
-				assert_int_equal(accel_ec_decode(e->dev, K, M, blocks[i], work, lost, a == b ? 1 : 2, 20000),
+				assert_int_equal(accel_ec_decode(e->dev, K, M, blocks[i], work, lost,
+								 a == b ? 1 : 2, 20000),
 						 0);
 				for (k = 0; k < K + M; k++)
 					assert_memory_equal(work[k], whole[k], blocks[i]);
@@ -217,7 +227,7 @@ static void test_ec_refusals(void **state)
 	assert_int_equal(accel_ec_encode(e->dev, 0, 2, 64, in, b + 4, 1000), -EINVAL);
 	assert_int_equal(accel_ec_encode(e->dev, 4, 252, 64, in, b + 4, 1000), -EINVAL);
 	assert_int_equal(accel_ec_encode(e->dev, 4, 2, 0, in, b + 4, 1000), -EINVAL);
-	assert_int_equal(accel_ec_encode(e->dev, 4, 2, 65, in, b + 4, 1000), -EINVAL);	/* they overlap */
+	assert_int_equal(accel_ec_encode(e->dev, 4, 2, 65, in, b + 4, 1000), -EINVAL); /* they overlap */
 	assert_int_equal(accel_ec_encode(e->dev, 4, 2, 64, NULL, b + 4, 1000), -EINVAL);
 	assert_int_equal(accel_ec_decode(e->dev, 4, 2, 64, b, three, 3, 1000), -EINVAL);
 	assert_int_equal(accel_ec_decode(e->dev, 4, 2, 64, b, high, 1, 1000), -EINVAL);
@@ -234,13 +244,16 @@ static void gcm_round(struct env *e, size_t n, size_t aad_len, size_t key_len)
 	uint8_t *sealed = malloc(n + 1), *out = malloc(n + 1), tag[16];
 	size_t i;
 
-	assert_int_equal(accel_aes_gcm_seal(e->dev, key, key_len, iv, aad.p, aad.n, in.p, n, sealed, tag, 20000), 0);
-	assert_int_equal(accel_aes_gcm_open(e->dev, key, key_len, iv, aad.p, aad.n, sealed, n, tag, out, 20000), 0);
+	assert_int_equal(
+		accel_aes_gcm_seal(e->dev, key, key_len, iv, aad.p, aad.n, in.p, n, sealed, tag, 20000), 0);
+	assert_int_equal(
+		accel_aes_gcm_open(e->dev, key, key_len, iv, aad.p, aad.n, sealed, n, tag, out, 20000), 0);
 	assert_memory_equal(out, in.p, n);
 	memset(out, 0x33, n);
 	tag[15] ^= 0x80;
-	assert_int_equal(accel_aes_gcm_open(e->dev, key, key_len, iv, aad.p, aad.n, sealed, n, tag, out, 20000),
-			 -EBADMSG);
+	assert_int_equal(
+		accel_aes_gcm_open(e->dev, key, key_len, iv, aad.p, aad.n, sealed, n, tag, out, 20000),
+		-EBADMSG);
 	for (i = 0; i < n; i++)
 		if (out[i] != 0x33)
 			fail_msg("byte %zu of the output was touched", i);
@@ -269,10 +282,14 @@ static void test_gcm(void **state)
 	gcm_round(e, (4 << 20) - 1024, 0, 16);
 	gcm_round(e, 5 << 20, 100, 32);
 	gcm_round(e, 100, 6 << 20, 32);
-	assert_int_equal(accel_aes_gcm_seal(e->dev, zero, 15, zero, NULL, 0, zero, 16, out, tag, 1000), -EINVAL);
-	assert_int_equal(accel_aes_gcm_seal(e->dev, NULL, 16, zero, NULL, 0, zero, 16, out, tag, 1000), -EINVAL);
-	assert_int_equal(accel_aes_gcm_seal(e->dev, zero, 16, zero, NULL, 0, out, 16, out + 8, tag, 1000), -EINVAL);
-	assert_int_equal(accel_aes_gcm_seal(e->dev, zero, 16, zero, NULL, 5, zero, 16, out, tag, 1000), -EINVAL);
+	assert_int_equal(accel_aes_gcm_seal(e->dev, zero, 15, zero, NULL, 0, zero, 16, out, tag, 1000),
+			 -EINVAL);
+	assert_int_equal(accel_aes_gcm_seal(e->dev, NULL, 16, zero, NULL, 0, zero, 16, out, tag, 1000),
+			 -EINVAL);
+	assert_int_equal(accel_aes_gcm_seal(e->dev, zero, 16, zero, NULL, 0, out, 16, out + 8, tag, 1000),
+			 -EINVAL);
+	assert_int_equal(accel_aes_gcm_seal(e->dev, zero, 16, zero, NULL, 5, zero, 16, out, tag, 1000),
+			 -EINVAL);
 }
 
 /* A device that cannot: the CPU does it. */
@@ -280,7 +297,8 @@ static void test_lacking(void **state)
 {
 	struct env *e = *state;
 	struct accel_dev *dev = dev_open(e->ctx, "soft:nsid=5");
-	uint8_t mem[3][100] = { "one", "two" }, digest[32], out[1000], tag[16], key[16] = { 0 }, iv[12] = { 0 };
+	uint8_t mem[3][100] = { "one", "two" }, digest[32], out[1000], tag[16], key[16] = { 0 },
+		iv[12] = { 0 };
 	const void *data[2] = { mem[0], mem[1] };
 	void *parity[1] = { mem[2] };
 	size_t n = sizeof(out);
@@ -295,9 +313,11 @@ static void test_lacking(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_compress), cmocka_unit_test(test_short),	     cmocka_unit_test(test_refusals),
-		cmocka_unit_test(test_members),	 cmocka_unit_test(test_sums),	     cmocka_unit_test(test_ec),
-		cmocka_unit_test(test_ec_refusals), cmocka_unit_test(test_gcm),	     cmocka_unit_test(test_lacking),
+		cmocka_unit_test(test_compress),    cmocka_unit_test(test_short),
+		cmocka_unit_test(test_refusals),    cmocka_unit_test(test_members),
+		cmocka_unit_test(test_sums),	    cmocka_unit_test(test_ec),
+		cmocka_unit_test(test_ec_refusals), cmocka_unit_test(test_gcm),
+		cmocka_unit_test(test_lacking),
 	};
 
 	return cmocka_run_group_tests(tests, env_open, env_close);

@@ -134,8 +134,8 @@ static void test_seal_device(void **state)
 static void test_params(void **state)
 {
 	static const uint8_t key[16] = { 1 }, iv[129], tag[16], lost[] = { 1, 4 }, twice[] = { 1, 1 },
-			     high[] = { 6 }, down[] = { 4, 1 }, surv[] = { 0, 2, 3, 5 }, clash[] = { 0, 1, 2, 3 },
-			     four[] = { 4 };
+			     high[] = { 6 }, down[] = { 4, 1 }, surv[] = { 0, 2, 3, 5 },
+			     clash[] = { 0, 1, 2, 3 }, four[] = { 4 };
 	struct accel_ctx *ctx = ctx_new();
 	struct accel_dev *dev = dev_open(ctx, "soft:");
 	struct accel_plan *gcm = plan_of(ctx), *dec = plan_of(ctx), *upd = plan_of(ctx);
@@ -151,12 +151,13 @@ static void test_params(void **state)
 	assert_int_equal(accel_plan_seal(dec, dev), 0);
 	assert_int_equal(accel_plan_seal(upd, dev), 0);
 #define RUN(plan, n, params) accel_run(dev, plan, in, n, out, sizeof(out), params, 2000, &r)
-#define GCM(v, vl, t, tl, want) do { \
-		pr.stage[0].iv = v; \
-		pr.stage[0].iv_len = vl; \
-		pr.stage[0].tag = t; \
-		pr.stage[0].tag_len = tl; \
-		assert_int_equal(RUN(gcm, 16, &pr), want); \
+#define GCM(v, vl, t, tl, want)                                                                              \
+	do {                                                                                                 \
+		pr.stage[0].iv = v;                                                                          \
+		pr.stage[0].iv_len = vl;                                                                     \
+		pr.stage[0].tag = t;                                                                         \
+		pr.stage[0].tag_len = tl;                                                                    \
+		assert_int_equal(RUN(gcm, 16, &pr), want);                                                   \
 	} while (0)
 	assert_int_equal(RUN(gcm, 16, NULL), -EINVAL);
 	GCM(NULL, 12, tag, 16, -EINVAL);
@@ -173,11 +174,12 @@ static void test_params(void **state)
 	pr.size = 8;
 	GCM(iv, 12, tag, 16, -EINVAL);
 	pr.size = sizeof(pr);
-#define EC(l, n, s, want) do { \
-		pr.stage[0].lost = l; \
-		pr.stage[0].nlost = n; \
-		pr.stage[0].survivors = s; \
-		assert_int_equal(RUN(dec, 64, &pr), want); \
+#define EC(l, n, s, want)                                                                                    \
+	do {                                                                                                 \
+		pr.stage[0].lost = l;                                                                        \
+		pr.stage[0].nlost = n;                                                                       \
+		pr.stage[0].survivors = s;                                                                   \
+		assert_int_equal(RUN(dec, 64, &pr), want);                                                   \
 	} while (0)
 	assert_int_equal(RUN(dec, 64, NULL), -EINVAL);
 	EC(NULL, 1, NULL, -EINVAL);
@@ -229,9 +231,12 @@ static void test_long_aad(void **state)
 		pr.stage[0].aad_len = (uint32_t)lens[i];
 		for (k = 0; k < 3; k++) {
 			plan[k] = plan_of(ctx);
-			assert_int_equal(k < 2 ? accel_plan_encrypt(plan[k], ACCEL_AES_GCM, key, 16, 16, 0) :
-						 accel_plan_decrypt(plan[k], ACCEL_AES_GCM, key, 16, 16, 0), 0);
-			assert_int_equal(accel_plan_policy(plan[k], k == 1 ? ACCEL_CPU_ONLY : ACCEL_DEVICE_ONLY, 0, 0), 0);
+			assert_int_equal(k < 2 ? accel_plan_encrypt(plan[k], ACCEL_AES_GCM, key, 16, 16, 0)
+					       : accel_plan_decrypt(plan[k], ACCEL_AES_GCM, key, 16, 16, 0),
+					 0);
+			assert_int_equal(
+				accel_plan_policy(plan[k], k == 1 ? ACCEL_CPU_ONLY : ACCEL_DEVICE_ONLY, 0, 0),
+				0);
 			assert_int_equal(accel_plan_seal(plan[k], dev), 0);
 		}
 		assert_int_equal(accel_run(dev, plan[0], in, sizeof(in), a, sizeof(a), &pr, 2000, &r[0]), 0);
@@ -250,7 +255,8 @@ static void test_long_aad(void **state)
 		if (lens[i]) {
 			memset(back, 0x55, sizeof(back));
 			aad[lens[i] - 1] ^= 1;
-			assert_int_equal(accel_run(dev, plan[2], a, sizeof(a), back, sizeof(back), &pr, 2000, &u), 0);
+			assert_int_equal(
+				accel_run(dev, plan[2], a, sizeof(a), back, sizeof(back), &pr, 2000, &u), 0);
 			aad[lens[i] - 1] ^= 1;
 			assert_int_equal(u.status, ACCEL_ST_AUTH_FAILED);
 			for (k = 0; k < sizeof(back); k++)
@@ -267,7 +273,8 @@ static void test_long_aad(void **state)
 /* 3-01, 3-14, 4-08: the bound is enough for what does not compress, at every level, down to nothing. */
 static void test_bound(void **state)
 {
-	static const size_t sizes[] = { 0, 1, 2, 3, 20, 63, 64, 1000, 16383, 16384, 65535, 65536, 70000, 1 << 20 };
+	static const size_t sizes[] = { 0,    1,     2,	    3,	   20,	  63,	 64,
+					1000, 16383, 16384, 65535, 65536, 70000, 1 << 20 };
 	struct accel_ctx *ctx = ctx_new();
 	struct accel_dev *dev = dev_open(ctx, "soft:threads=2");
 	uint8_t *in = malloc(1 << 20), *out = malloc((1 << 20) + (1 << 17));
@@ -291,7 +298,8 @@ static void test_bound(void **state)
 
 				assert_true(bound < sizes[i] + (1 << 16));
 				out[bound] = 0xa5;
-				assert_int_equal(accel_run(dev, plan, in, sizes[i], out, bound, NULL, 5000, &r), 0);
+				assert_int_equal(
+					accel_run(dev, plan, in, sizes[i], out, bound, NULL, 5000, &r), 0);
 				assert_int_equal(r.status, ACCEL_ST_OK);
 				assert_int_equal(r.in_used, sizes[i]);
 				assert_true(r.out_len <= bound);
@@ -299,7 +307,8 @@ static void test_bound(void **state)
 				/* One byte less than it needed: a clean refusal, not a byte behind. */
 				out[r.out_len - 1] = 0x5a;
 				k = (size_t)r.out_len;
-				assert_int_equal(accel_run(dev, plan, in, sizes[i], out, k - 1, NULL, 5000, &r), 0);
+				assert_int_equal(
+					accel_run(dev, plan, in, sizes[i], out, k - 1, NULL, 5000, &r), 0);
 				assert_true(r.status == ACCEL_ST_OUTPUT_SHORT || r.status == ACCEL_ST_OK);
 				assert_int_equal(out[k - 1], 0x5a);
 			}
@@ -319,11 +328,12 @@ static void test_bound_kinds(void **state)
 	struct accel_plan *p;
 
 	(void)state;
-#define BOUND(stage, n, want) do { \
-		p = plan_of(ctx); \
-		assert_int_equal(stage, 0); \
-		assert_true(accel_bound(p, n) == (want)); \
-		accel_plan_unref(p); \
+#define BOUND(stage, n, want)                                                                                \
+	do {                                                                                                 \
+		p = plan_of(ctx);                                                                            \
+		assert_int_equal(stage, 0);                                                                  \
+		assert_true(accel_bound(p, n) == (want));                                                    \
+		accel_plan_unref(p);                                                                         \
 	} while (0)
 	BOUND(accel_plan_decompress(p, ACCEL_GZIP, 0), 100, UINT64_MAX);
 	BOUND(accel_plan_digest(p, ACCEL_SHA256), 100, 0);

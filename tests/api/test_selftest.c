@@ -81,12 +81,21 @@ static void test_busy(void **state)
 /* A figure for every kind of work, or a clear refusal. */
 static void test_calibrate(void **state)
 {
-	static const struct { uint16_t op, alg; } good[] = {
-		{ ACCEL_OP_COMPRESS, ACCEL_DEFLATE }, { ACCEL_OP_DECOMPRESS, ACCEL_ZSTD },
-		{ ACCEL_OP_DECOMPRESS, ACCEL_LZ4_BLOCK }, { ACCEL_OP_EC_ENCODE, ACCEL_RS_CAUCHY },
-		{ ACCEL_OP_EC_DECODE, ACCEL_EC_XOR }, { ACCEL_OP_XOR, 0 }, { ACCEL_OP_PQ_GEN, 0 },
-		{ ACCEL_OP_ENCRYPT, ACCEL_AES_GCM }, { ACCEL_OP_ENCRYPT, ACCEL_AES_XTS },
-		{ ACCEL_OP_DIGEST, ACCEL_SHA256 }, { ACCEL_OP_CHECKSUM, ACCEL_ADLER32 }, { ACCEL_OP_COPY, 0 },
+	static const struct {
+		uint16_t op, alg;
+	} good[] = {
+		{ ACCEL_OP_COMPRESS, ACCEL_DEFLATE },
+		{ ACCEL_OP_DECOMPRESS, ACCEL_ZSTD },
+		{ ACCEL_OP_DECOMPRESS, ACCEL_LZ4_BLOCK },
+		{ ACCEL_OP_EC_ENCODE, ACCEL_RS_CAUCHY },
+		{ ACCEL_OP_EC_DECODE, ACCEL_EC_XOR },
+		{ ACCEL_OP_XOR, 0 },
+		{ ACCEL_OP_PQ_GEN, 0 },
+		{ ACCEL_OP_ENCRYPT, ACCEL_AES_GCM },
+		{ ACCEL_OP_ENCRYPT, ACCEL_AES_XTS },
+		{ ACCEL_OP_DIGEST, ACCEL_SHA256 },
+		{ ACCEL_OP_CHECKSUM, ACCEL_ADLER32 },
+		{ ACCEL_OP_COPY, 0 },
 	};
 	struct accel_ctx *ctx = ctx_new();
 	struct accel_dev *dev = dev_open(ctx, "soft:"), *sums = dev_open(ctx, "soft:nsid=5");

@@ -7,7 +7,7 @@
 #include <dlfcn.h>
 #include "stream_util.h"
 
-static __thread long countdown = -1;	/* allocations until one fails; -1: none does */
+static __thread long countdown = -1; /* allocations until one fails; -1: none does */
 static __thread int hit;
 
 static int fails(void)
@@ -45,7 +45,8 @@ void *calloc(size_t n, size_t size)
 static uint8_t in[N], packed[2 * N], out[N];
 
 /* All of from through a stream to to; its length or an error. No allocation of our own. */
-static int through(struct accel_dev *dev, uint16_t kind, uint16_t alg, const void *from, size_t n, void *to, size_t max)
+static int through(struct accel_dev *dev, uint16_t kind, uint16_t alg, const void *from, size_t n, void *to,
+		   size_t max)
 {
 	struct accel_stream_opts o = ACCEL_INIT(struct accel_stream_opts);
 	struct accel_stream *s;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Files that are cut at every byte, and files with every bit wrong: an error, and no wrong byte called right. */
+/* Files that are cut at every byte, and files with every bit wrong: an error, and no wrong byte called right.
+ */
 #include "stream_util.h"
 
 #define CHUNK 4096

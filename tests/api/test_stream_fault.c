@@ -3,8 +3,10 @@
 #include "stream_util.h"
 
 static const char *const faults[] = {
-	"latew@2/5;later@3/5", "repeatw@1/3", "reorderw@2/4", "splitw@1/2", "lostw@2/6;lostr@5/7",
-	"statusw@3/7;failr@2/9", "failw@2/5", "later@3/7;repeatw@5/9;lostw@7/11;failr@11/13",
+	"latew@2/5;later@3/5", "repeatw@1/3",
+	"reorderw@2/4",	       "splitw@1/2",
+	"lostw@2/6;lostr@5/7", "statusw@3/7;failr@2/9",
+	"failw@2/5",	       "later@3/7;repeatw@5/9;lostw@7/11;failr@11/13",
 };
 
 static struct accel_dev *faulty(struct accel_ctx *ctx, const char *spec)

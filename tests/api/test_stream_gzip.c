@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* What gunzip has to make of files that are not quite what one expects, and of members that claim to be ours. */
+/* What gunzip has to make of files that are not quite what one expects, and of members that claim to be ours.
+ */
 #include "stream_util.h"
 
 static int unzip(struct env *e, const struct blob *in, uint32_t flags, struct blob *out,
@@ -17,7 +18,7 @@ static int unzip(struct env *e, const struct blob *in, uint32_t flags, struct bl
 
 struct truth {
 	const char *what;
-	int members;		/* of HELLO; -1: an empty member, then HELLO; -2: an empty member */
+	int members; /* of HELLO; -1: an empty member, then HELLO; -2: an empty member */
 	const void *tail;
 	size_t tail_len;
 	size_t cut;
@@ -91,8 +92,13 @@ static void test_header_fields(void **state)
 	static uint8_t extra[65535];
 	static char name[] = "a name.txt", comment[] = "a comment";
 	struct env *e = *state;
-	gz_header h = { .time = 1234567, .extra = extra, .extra_len = sizeof(extra), .name = (Bytef *)name,
-			.comment = (Bytef *)comment, .hcrc = 1, .os = 3 };
+	gz_header h = { .time = 1234567,
+			.extra = extra,
+			.extra_len = sizeof(extra),
+			.name = (Bytef *)name,
+			.comment = (Bytef *)comment,
+			.hcrc = 1,
+			.os = 3 };
 	struct accel_stream_opts o = opts_of(ACCEL_STREAM_DECOMPRESS, ACCEL_GZIP, 0);
 	struct accel_stream_info info;
 	struct blob in = { 0 }, out = { 0 };
@@ -105,10 +111,10 @@ static void test_header_fields(void **state)
 	assert_int_equal(info.header_mtime, 1234567);
 	assert_string_equal(info.header_name, name);
 	blob_free(&out);
-	in.p[65536] ^= 1;		/* in the extra field, which FHCRC covers */
+	in.p[65536] ^= 1; /* in the extra field, which FHCRC covers */
 	assert_int_equal(unzip(e, &in, 0, &out, NULL), -EBADMSG);
 	in.p[65536] ^= 1;
-	in.p[3] |= 0x20;		/* a reserved flag */
+	in.p[3] |= 0x20; /* a reserved flag */
 	assert_int_equal(unzip(e, &in, 0, &out, NULL), -EBADMSG);
 	assert_int_equal(out.n, 0);
 	blob_free(&in);
@@ -181,7 +187,8 @@ static void test_members(void **state)
 
 	o.chunk_nbytes = 32768;
 	for (i = 0; i < 60; i++) {
-		struct blob part = blob_make((enum content)(rnd(&x) % CONTENTS), rnd(&x) % (i % 7 ? 20000 : 300000));
+		struct blob part = blob_make((enum content)(rnd(&x) % CONTENTS),
+					     rnd(&x) % (i % 7 ? 20000 : 300000));
 
 		o.flags = i % 5 == 1 ? ACCEL_STREAM_BGZF : 0;
 		if (i % 3 == 0)
@@ -271,8 +278,10 @@ static void forge_open(struct forge *f, uint32_t chunk)
 	uint8_t head[20] = { 0x1f, 0x8b, 8, 4, 0, 0, 0, 0, 0, 3, 8, 0, 'A', 'c', 4, 0 };
 
 	memset(f, 0, sizeof(*f));
-	memcpy(head + 16, (uint8_t[4]){ (uint8_t)chunk, (uint8_t)(chunk >> 8), (uint8_t)(chunk >> 16),
-					(uint8_t)(chunk >> 24) }, 4);
+	memcpy(head + 16,
+	       (uint8_t[4]){ (uint8_t)chunk, (uint8_t)(chunk >> 8), (uint8_t)(chunk >> 16),
+			     (uint8_t)(chunk >> 24) },
+	       4);
 	blob_add(&f->file, head, sizeof(head));
 	f->crc = crc32(0, NULL, 0);
 	assert_int_equal(deflateInit2(&f->z, 6, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY), Z_OK);
@@ -283,7 +292,7 @@ static void forge_add(struct forge *f, const void *in, size_t n, int level, int 
 	uint8_t buf[4096];
 
 	/* Changing the level ends a block of the old one. */
-	f->z.next_in = (Bytef *)(uintptr_t)"";
+	f->z.next_in = (Bytef *)(uintptr_t) "";
 	f->z.avail_in = 0;
 	do {
 		f->z.next_out = buf;
@@ -336,8 +345,8 @@ static void forge_check(struct env *e, struct forge *f, const struct blob *want,
 /* The chunk size of the header is a lie, smaller or larger than the truth, or absurd. */
 static void test_wrong_chunk(void **state)
 {
-	static const uint32_t chunks[] = { 0, 1, 100, 4096, 20000, 32768, 98304, 131072, 1 << 20, 2 << 20, 1u << 31,
-					   ~0u };
+	static const uint32_t chunks[] = { 0,	  1,	  100,	   4096,    20000,    32768,
+					   98304, 131072, 1 << 20, 2 << 20, 1u << 31, ~0u };
 	struct env *e = *state;
 	struct blob in = blob_make(MIXED, 655360);
 	struct accel_stream_opts o = opts_of(ACCEL_STREAM_COMPRESS, ACCEL_GZIP, 1);
@@ -394,7 +403,8 @@ static void test_flush_inside(void **state)
 	blob_free(&in);
 }
 
-/* What ends a chunk, inside stored blocks behind others: a few times (tried on), many times (in the process). */
+/* What ends a chunk, inside stored blocks behind others: a few times (tried on), many times (in the process).
+ */
 static void test_false_markers(void **state)
 {
 	struct env *e = *state;
@@ -476,10 +486,9 @@ int main(void)
 		cmocka_unit_test(test_truth),	     cmocka_unit_test(test_header_fields),
 		cmocka_unit_test(test_endless_name), cmocka_unit_test(test_our_header),
 		cmocka_unit_test(test_members),	     cmocka_unit_test(test_tiny_members),
-		cmocka_unit_test(test_wrong_chunk),
-		cmocka_unit_test(test_references_across), cmocka_unit_test(test_flush_inside),
-		cmocka_unit_test(test_false_markers), cmocka_unit_test(test_odd_ends),
-		cmocka_unit_test(test_wrong_bsize),
+		cmocka_unit_test(test_wrong_chunk),  cmocka_unit_test(test_references_across),
+		cmocka_unit_test(test_flush_inside), cmocka_unit_test(test_false_markers),
+		cmocka_unit_test(test_odd_ends),     cmocka_unit_test(test_wrong_bsize),
 	};
 
 	return cmocka_run_group_tests(tests, env_open, env_close);

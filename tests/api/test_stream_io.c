@@ -25,10 +25,12 @@ static void test_steps(void **state)
 		for (i = 0; i < 5; i++) {
 			struct blob out = { 0 }, again = { 0 };
 
-			assert_int_equal(run_steps(e->dev, &o, in.p, in.n, steps[i], steps[4 - i], &out, NULL), 0);
+			assert_int_equal(
+				run_steps(e->dev, &o, in.p, in.n, steps[i], steps[4 - i], &out, NULL), 0);
 			assert_same(&out, &first);
-			assert_int_equal(run_steps(e->dev, &back, out.p, out.n, steps[i], steps[4 - i], &again, NULL),
-					 0);
+			assert_int_equal(
+				run_steps(e->dev, &back, out.p, out.n, steps[i], steps[4 - i], &again, NULL),
+				0);
 			assert_same(&again, &in);
 			blob_free(&out);
 			blob_free(&again);
@@ -83,10 +85,11 @@ static void test_bad_options(void **state)
 	struct accel_stream_opts good = opts_of(ACCEL_STREAM_COMPRESS, ACCEL_GZIP, 6), o;
 	void *p;
 
-#define REFUSED(change) do { \
-		o = good; \
-		change; \
-		assert_int_equal(accel_stream_open(e->dev, &o, &s), -EINVAL); \
+#define REFUSED(change)                                                                                      \
+	do {                                                                                                 \
+		o = good;                                                                                    \
+		change;                                                                                      \
+		assert_int_equal(accel_stream_open(e->dev, &o, &s), -EINVAL);                                \
 	} while (0)
 	REFUSED(o.size = 8);
 	REFUSED(o.flags = 1 << 30);
@@ -112,7 +115,7 @@ static void test_bad_options(void **state)
 	assert_int_equal(accel_stream_commit(s, (size_t)1 << 40), -EINVAL);
 	assert_int_equal(accel_stream_write(s, NULL, 1), -EINVAL);
 	assert_int_equal(accel_stream_read(s, NULL, 1), -EINVAL);
-	assert_int_equal(accel_stream_read(s, &o, sizeof(o)), 20);	/* the header */
+	assert_int_equal(accel_stream_read(s, &o, sizeof(o)), 20); /* the header */
 	assert_int_equal(accel_stream_result(s, (uint8_t[ACCEL_RESULT_MAX]){ 0 }), -EINVAL);
 	assert_int_equal(accel_stream_finish(s), 0);
 	assert_int_equal(accel_stream_write(s, "x", 1), -EINVAL);
@@ -248,7 +251,8 @@ static int sum(struct env *e, uint16_t kind, uint16_t alg, uint32_t flags, const
 /* 3-13: the same value whichever way the bytes go, around every size where a chunk ends. */
 static void test_checksum(void **state)
 {
-	static const size_t sizes[] = { 0, 1, 65535, 65536, 65537, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, 9000001 };
+	static const size_t sizes[] = { 0,	1, 65535, 65536, 65537, (1 << 20) - 1, 1 << 20, (1 << 20) + 1,
+					9000001 };
 	struct env *e = *state;
 	struct accel_stream_info info;
 	uint8_t r[ACCEL_RESULT_MAX];
@@ -256,7 +260,8 @@ static void test_checksum(void **state)
 
 	for (i = 0; i < 9; i++) {
 		struct blob in = blob_make(RANDOM, sizes[i]);
-		uLong crc = crc32(crc32(0, NULL, 0), in.p, (uInt)in.n), adler = adler32(adler32(0, NULL, 0), in.p, (uInt)in.n);
+		uLong crc = crc32(crc32(0, NULL, 0), in.p, (uInt)in.n),
+		      adler = adler32(adler32(0, NULL, 0), in.p, (uInt)in.n);
 
 		assert_int_equal(sum(e, ACCEL_STREAM_CHECKSUM, ACCEL_CRC32, 0, &in, 100000, r, &info), 4);
 		assert_int_equal(r[0] | r[1] << 8 | r[2] << 16 | (uint32_t)r[3] << 24, crc);
@@ -285,7 +290,8 @@ static void test_checksum_combined(void **state)
 		assert_int_equal(accel_plan_checksum(plan, others[i], 0), 0);
 		assert_int_equal(accel_plan_seal(plan, e->dev), 0);
 		assert_int_equal(accel_run(e->dev, plan, in.p, in.n, NULL, 0, NULL, 5000, &one), 0);
-		assert_int_equal(sum(e, ACCEL_STREAM_CHECKSUM, others[i], ACCEL_STREAM_DEVICE_ONLY, &in, 77777, r, &info),
+		assert_int_equal(sum(e, ACCEL_STREAM_CHECKSUM, others[i], ACCEL_STREAM_DEVICE_ONLY, &in,
+				     77777, r, &info),
 				 one.result_len[0]);
 		assert_memory_equal(r, one.result[0], one.result_len[0]);
 		assert_int_equal(info.jobs, 4);
@@ -297,9 +303,11 @@ static void test_checksum_combined(void **state)
 /* Up to a job's size by the device, beyond it in the process, or not at all. SHA-256 of n times 'a'. */
 static void test_digest(void **state)
 {
-	static const uint8_t million[32] = {	/* FIPS 180 example: one million times 'a' */
-		0xcd, 0xc7, 0x6e, 0x5c, 0x99, 0x14, 0xfb, 0x92, 0x81, 0xa1, 0xc7, 0xe2, 0x84, 0xd7, 0x3e, 0x67,
-		0xf1, 0x80, 0x9a, 0x48, 0xa4, 0x97, 0x20, 0x0e, 0x04, 0x6d, 0x39, 0xcc, 0xc7, 0x11, 0x2c, 0xd0,
+	static const uint8_t million[32] = {
+		/* FIPS 180 example: one million times 'a' */
+		0xcd, 0xc7, 0x6e, 0x5c, 0x99, 0x14, 0xfb, 0x92, 0x81, 0xa1, 0xc7,
+		0xe2, 0x84, 0xd7, 0x3e, 0x67, 0xf1, 0x80, 0x9a, 0x48, 0xa4, 0x97,
+		0x20, 0x0e, 0x04, 0x6d, 0x39, 0xcc, 0xc7, 0x11, 0x2c, 0xd0,
 	};
 	struct env *e = *state;
 	struct blob in = blob_make(ZEROS, 9 << 20);
@@ -313,8 +321,9 @@ static void test_digest(void **state)
 	assert_int_equal(info.jobs, 1);
 	assert_int_equal(info.cpu_bytes, 0);
 	in.n = 4 << 20;
-	assert_int_equal(sum(e, ACCEL_STREAM_DIGEST, ACCEL_SHA256, ACCEL_STREAM_DEVICE_ONLY, &in, 1 << 20, r, &info),
-			 32);
+	assert_int_equal(
+		sum(e, ACCEL_STREAM_DIGEST, ACCEL_SHA256, ACCEL_STREAM_DEVICE_ONLY, &in, 1 << 20, r, &info),
+		32);
 	in.n = 9 << 20;
 	assert_int_equal(sum(e, ACCEL_STREAM_DIGEST, ACCEL_SHA256, 0, &in, 123457, r, &info), 32);
 	assert_int_equal(info.jobs, 0);
@@ -322,11 +331,12 @@ static void test_digest(void **state)
 	memcpy(parts, r, 32);
 	assert_int_equal(accel_sha256(e->dev, in.p, in.n, whole, 5000), 0);
 	assert_memory_equal(parts, whole, 32);
-	assert_int_equal(sum(e, ACCEL_STREAM_DIGEST, ACCEL_SHA256, ACCEL_STREAM_DEVICE_ONLY, &in, 1 << 20, r, &info),
-			 -ENOTSUP);
+	assert_int_equal(
+		sum(e, ACCEL_STREAM_DIGEST, ACCEL_SHA256, ACCEL_STREAM_DEVICE_ONLY, &in, 1 << 20, r, &info),
+		-ENOTSUP);
 	in.n = 0;
 	assert_int_equal(sum(e, ACCEL_STREAM_DIGEST, ACCEL_SHA512, 0, &in, 1, r, &info), 64);
-	assert_int_equal(r[0], 0xcf);	/* SHA-512 of nothing: cf83e1... */
+	assert_int_equal(r[0], 0xcf); /* SHA-512 of nothing: cf83e1... */
 	blob_free(&in);
 }
 
@@ -499,12 +509,12 @@ static void test_long(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_steps),	       cmocka_unit_test(test_close_early),
-		cmocka_unit_test(test_bad_options),    cmocka_unit_test(test_max_out),
-		cmocka_unit_test(test_device_only),    cmocka_unit_test(test_lacking_device),
-		cmocka_unit_test(test_checksum),       cmocka_unit_test(test_checksum_combined),
-		cmocka_unit_test(test_digest),	       cmocka_unit_test(test_lease_broken),
-		cmocka_unit_test(test_locked),	       cmocka_unit_test(test_fork),
+		cmocka_unit_test(test_steps),	    cmocka_unit_test(test_close_early),
+		cmocka_unit_test(test_bad_options), cmocka_unit_test(test_max_out),
+		cmocka_unit_test(test_device_only), cmocka_unit_test(test_lacking_device),
+		cmocka_unit_test(test_checksum),    cmocka_unit_test(test_checksum_combined),
+		cmocka_unit_test(test_digest),	    cmocka_unit_test(test_lease_broken),
+		cmocka_unit_test(test_locked),	    cmocka_unit_test(test_fork),
 		cmocka_unit_test(test_long),
 	};
 

@@ -34,14 +34,17 @@ static void round_trip(struct accel_dev *dev, const struct accel_stream_opts *o,
 /* All formats and contents, sizes around a chunk of 64 KiB; 3-14: the smallest ones, too. */
 static void test_sizes(void **state)
 {
-	static const size_t sizes[] = { 0, 1, 2, 20, 63, 64, 4095, 65535, 65536, 65537, 3 * 65536 + 17, 700001 };
+	static const size_t sizes[] = {
+		0, 1, 2, 20, 63, 64, 4095, 65535, 65536, 65537, 3 * 65536 + 17, 700001
+	};
 	struct env *e = *state;
 	unsigned int a, c, i;
 
 	for (a = 0; a < 5; a++)
 		for (c = 0; c < CONTENTS; c++)
 			for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-				struct accel_stream_opts o = opts_of(ACCEL_STREAM_COMPRESS, algs[a], 1 + c % 2);
+				struct accel_stream_opts o = opts_of(ACCEL_STREAM_COMPRESS, algs[a],
+								     1 + c % 2);
 				struct blob in = blob_make((enum content)c, sizes[i]);
 
 				o.chunk_nbytes = 65536;
@@ -125,7 +128,8 @@ static void test_bgzf(void **state)
 	for (i = 0; i < 6; i++)
 		for (c = 0; c < CONTENTS; c++)
 			for (level = 0; level <= 9; level += 3) {
-				struct accel_stream_opts o = opts_of(ACCEL_STREAM_COMPRESS, ACCEL_GZIP, level);
+				struct accel_stream_opts o = opts_of(ACCEL_STREAM_COMPRESS, ACCEL_GZIP,
+								     level);
 				struct blob in = blob_make((enum content)c, sizes[i]);
 
 				if (i == 5 && level > 1 && c != MIXED) {
@@ -172,8 +176,9 @@ static void test_parallel(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sizes),	  cmocka_unit_test(test_levels), cmocka_unit_test(test_default_chunk),
-		cmocka_unit_test(test_odd_chunks), cmocka_unit_test(test_verify), cmocka_unit_test(test_bgzf),
+		cmocka_unit_test(test_sizes),	      cmocka_unit_test(test_levels),
+		cmocka_unit_test(test_default_chunk), cmocka_unit_test(test_odd_chunks),
+		cmocka_unit_test(test_verify),	      cmocka_unit_test(test_bgzf),
 		cmocka_unit_test(test_parallel),
 	};
 

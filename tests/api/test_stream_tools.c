@@ -21,7 +21,10 @@ static const struct tool tools[] = {
 	{ "libdeflate-gzip", ACCEL_GZIP, { "libdeflate-gunzip", "-c" }, { "libdeflate-gzip", "-9", "-c" } },
 	{ "bgzip", ACCEL_GZIP, { "bgzip", "-dc" }, { "bgzip", "-c" } },
 	{ "lz4", ACCEL_LZ4_FRAME, { "lz4", "-dc" }, { "lz4", "-1cq" } },
-	{ "lz4 with small blocks", ACCEL_LZ4_FRAME, { "lz4", "-dc" }, { "lz4", "-9cq", "-B4", "--content-size" } },
+	{ "lz4 with small blocks",
+	  ACCEL_LZ4_FRAME,
+	  { "lz4", "-dc" },
+	  { "lz4", "-9cq", "-B4", "--content-size" } },
 	{ "zstd", ACCEL_ZSTD, { "zstd", "-dc" }, { "zstd", "-3c", "--no-progress" } },
 	{ "zstd without a sum", ACCEL_ZSTD, { "zstd", "-dc" }, { "zstd", "-19", "-c", "--no-check" } },
 };
@@ -41,7 +44,8 @@ static int have(const char *name)
 	return 0;
 }
 
-/* Runs a tool over a file of in's bytes as its standard input; what it printed goes to out. 0: it was happy. */
+/* Runs a tool over a file of in's bytes as its standard input; what it printed goes to out. 0: it was happy.
+ */
 static int tool_run(const char *const *argv, const struct blob *in, struct blob *out)
 {
 	FILE *from = tmpfile(), *to = tmpfile();
@@ -87,7 +91,8 @@ static void one_tool(struct env *e, const struct tool *t)
 		for (flags = 0; flags <= (t->alg == ACCEL_GZIP ? ACCEL_STREAM_BGZF : 0); flags++) {
 			struct accel_stream_opts o = opts_of(ACCEL_STREAM_COMPRESS, t->alg, 1 + i);
 			struct accel_stream_opts back = opts_of(ACCEL_STREAM_DECOMPRESS, t->alg, 0);
-			struct blob in = blob_make(MIXED, sizes[i]), packed = { 0 }, out = { 0 }, theirs = { 0 }, ours = { 0 };
+			struct blob in = blob_make(MIXED, sizes[i]), packed = { 0 }, out = { 0 },
+				    theirs = { 0 }, ours = { 0 };
 			struct accel_stream_info info;
 
 			o.flags = flags;
@@ -109,7 +114,11 @@ static void one_tool(struct env *e, const struct tool *t)
 		}
 }
 
-#define TOOL(n) static void test_tool_##n(void **state) { one_tool(*state, &tools[n]); }
+#define TOOL(n)                                                                                              \
+	static void test_tool_##n(void **state)                                                              \
+	{                                                                                                    \
+		one_tool(*state, &tools[n]);                                                                 \
+	}
 TOOL(0)
 TOOL(1)
 TOOL(2)
@@ -174,10 +183,12 @@ static void test_ratio_good(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_tool_0), cmocka_unit_test(test_tool_1), cmocka_unit_test(test_tool_2),
-		cmocka_unit_test(test_tool_3), cmocka_unit_test(test_tool_4), cmocka_unit_test(test_tool_5),
-		cmocka_unit_test(test_tool_6), cmocka_unit_test(test_tool_7), cmocka_unit_test(test_tool_8),
-		cmocka_unit_test(test_ratio_fast), cmocka_unit_test(test_ratio_good),
+		cmocka_unit_test(test_tool_0),	   cmocka_unit_test(test_tool_1),
+		cmocka_unit_test(test_tool_2),	   cmocka_unit_test(test_tool_3),
+		cmocka_unit_test(test_tool_4),	   cmocka_unit_test(test_tool_5),
+		cmocka_unit_test(test_tool_6),	   cmocka_unit_test(test_tool_7),
+		cmocka_unit_test(test_tool_8),	   cmocka_unit_test(test_ratio_fast),
+		cmocka_unit_test(test_ratio_good),
 	};
 
 	return cmocka_run_group_tests(tests, env_open, env_close);

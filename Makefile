@@ -117,24 +117,26 @@ check:
 bench:
 	scripts/bench.sh
 
-# Manual pages and documents as HTML, in build/man and build/html.
-docs:
-	@mkdir -p $(B)/man/man1 $(B)/man/man3 $(B)/html
-	python3 scripts/mkman3.py include/accel $(B)/man/man3
+# Manual pages and documents as HTML, in build/man and build/html; the headers are the manual of the calls.
+HEADERS := $(wildcard include/accel/*.h)
+$(B)/man/man3/libaccel.3: scripts/mkman3.py $(HEADERS)
+	@mkdir -p $(@D)
+	@rm -f $(@D)/*.3
+	python3 scripts/mkman3.py include/accel $(@D)
+docs: $(B)/man/man3/libaccel.3
+	@mkdir -p $(B)/man/man1 $(B)/html
 	cp Documentation/man/*.1 $(B)/man/man1/
-	for f in Documentation/*.rst; do rst2html5 --strict $$f $(B)/html/$$(basename $$f .rst).html || exit 1; done
+	for f in Documentation/*.rst; do rst2html5 --strict --syntax-highlight=none $$f \
+		$(B)/html/$$(basename $$f .rst).html || exit 1; done
 
 # The rpath of the command in the build directory finds the library in an installed tree, too (../lib). The
 # interface header goes beside the public ones, which do not need it, and not to linux/, which is the
-# kernel's. Manual pages are installed if they have been made (make docs); without them, those in the tree.
-HEADERS := $(wildcard include/accel/*.h)
+# kernel's. Programs find the library after ldconfig, which is run unless a package is being made.
 PC_SUBST = -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@INCDIR@|$(INCDIR)|' \
 	-e 's|@VERSION@|$(VERSION)|' -e 's|@PRIVATE_LIBS@|$(LIBS)|'
-MAN1 = $(if $(wildcard $(B)/man/man1/*.1),$(wildcard $(B)/man/man1/*.1),$(wildcard Documentation/man/*.1))
-MAN3 = $(wildcard $(B)/man/man3/*.3)
 SONAME := libaccel.so.$(VERSION_MAJOR)
 
-install: all
+install: all $(B)/man/man3/libaccel.3
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(BINDIR) $(DESTDIR)$(INCDIR)/accel
 	install -m 755 $(B)/libaccel.so.$(VERSION) $(DESTDIR)$(LIBDIR)
 	ln -sf libaccel.so.$(VERSION) $(DESTDIR)$(LIBDIR)/$(SONAME)
@@ -145,8 +147,9 @@ install: all
 	install -m 644 include/uapi/linux/nvme_accel.h $(DESTDIR)$(INCDIR)/accel
 	install -m 755 $(B)/accel $(DESTDIR)$(BINDIR)
 	install -d $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(MANDIR)/man3
-	$(if $(MAN1),install -m 644 $(MAN1) $(DESTDIR)$(MANDIR)/man1)
-	$(if $(MAN3),install -m 644 $(MAN3) $(DESTDIR)$(MANDIR)/man3)
+	install -m 644 Documentation/man/*.1 $(DESTDIR)$(MANDIR)/man1
+	install -m 644 $(B)/man/man3/*.3 $(DESTDIR)$(MANDIR)/man3
+	[ -n "$(DESTDIR)" ] || [ "$$(id -u)" -ne 0 ] || PATH=$$PATH:/sbin:/usr/sbin ldconfig
 
 uninstall:
 	rm -f $(DESTDIR)$(LIBDIR)/libaccel.so $(DESTDIR)$(LIBDIR)/libaccel.so.$(VERSION_MAJOR)*

@@ -1,13 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # Installs the Debian packages that are missing: scripts/deps.sh [build|test|bench]...
-# build: to compile; test: for make check; bench: for make bench. Without rights to install, it names what
-# is missing and the command that installs it.
+# build: to compile and install; test: for make check; bench: for make bench. Without rights to install, it
+# names what is missing and the command that installs it.
 set -eu
 
-build="gcc make pkg-config libc6-dev libisal-dev libdeflate-dev liblz4-dev libzstd-dev libssl-dev zlib1g-dev libjson-c-dev"
-test="clang libclang-rt-dev libcmocka-dev gzip pigz isal libdeflate-tools lz4 zstd openssl tabix dictzip time \
-python3 python3-docutils python3-cryptography-vectors man-db groff g++ util-linux gnuplot-nox"
+build="gcc make pkg-config libc6-dev libisal-dev libdeflate-dev liblz4-dev libzstd-dev libssl-dev zlib1g-dev \
+libjson-c-dev python3"
+test="clang libclang-rt-dev libcmocka-dev gzip pigz isal libdeflate-tools lz4 zstd openssl tabix dictzip \
+time python3-docutils python3-cryptography-vectors man-db groff g++ util-linux gnuplot-nox"
 bench="isal libdeflate-tools pigz zstd lz4 gzip python3 gnuplot-nox"
 
 want=

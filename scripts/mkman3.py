@@ -66,11 +66,10 @@ def roff(text):
 def prose(text):
     out = []
     for para in re.split(r"\n\s*\n", text):
-        if re.match(r"\s*[-*] ", para):
-            for item in re.split(r"\n(?=\s*[-*] )", para):
-                out.append(".IP \\(bu 2\n" + roff(" ".join(item.split())[2:]))
-        else:
-            out.append(".PP\n" + roff(" ".join(para.split())))
+        for part in re.split(r"\n(?=\s*[-*] )", para):
+            words = " ".join(part.split())
+            item = re.match(r"[-*] ", words)
+            out.append(".IP \\(bu 2\n" + roff(words[2:]) if item else ".PP\n" + roff(words))
     return "\n".join(out)
 
 

@@ -178,7 +178,7 @@ ok "--limit lets smaller output pass" "$ACCEL" decompress -c --limit=300000 l.gz
 refuses "--limit stops a bomb" 1 'l.gz: ' "$ACCEL" decompress --limit=299999 l.gz
 is "  nothing is left of it" no "$(there l)"
 ok "--synchronous" "$ACCEL" compress --synchronous -kf f
-if have script; then
+if have script && script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
 	script -qec "'$ACCEL' compress <f" /dev/null >../tty 2>&1 </dev/null
 	is "no compressed data to a terminal" 1 "$(grep -c 'terminal' ../tty)"
 	script -qec "'$ACCEL' compress -f <f" /dev/null >../tty 2>&1 </dev/null
@@ -192,7 +192,7 @@ if have script; then
 	is "  none with -q" 0 "$(wc -c <../tty)"
 	rm -f long
 else
-	skip "behaviour at a terminal" "script(1) is not installed"
+	skip "behaviour at a terminal" "no script(1), or no pseudo-terminal for it"
 fi
 no_leftover "no temporary file is left" "$work"
 finish

@@ -17,6 +17,7 @@ refuses "a number that is none" 2 "'-1' is not a number" "$ACCEL" lease unlock -
 ok "lock runs a command" "$ACCEL" lock soft: -- true
 is "  and says whom it excludes" 1 "$(grep -c 'excludes nobody else' err)"
 is "  in one line" 1 "$(wc -l <err)"
+is "  behind the device's name" 1 "$(grep -c '^accel lock: soft: warning' err)"
 ok "lock -- COMMAND, default device" "$ACCEL" lock -- true
 ok "lock -d DEVICE COMMAND" "$ACCEL" lock -d soft: true
 ok "lock DEVICE COMMAND" "$ACCEL" lock soft: true

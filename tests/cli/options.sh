@@ -30,6 +30,9 @@ refuses "missing argument of a word" 2 'option --suffix needs an argument' "$ACC
 refuses "argument that is not wanted" 2 'keep=yes takes no argument' "$ACCEL" compress --keep=yes f
 refuses "wrong format" 2 "'bz2' is none of gzip, zlib, deflate, lz4, zstd" "$ACCEL" compress -F bz2 f
 refuses "wrong algorithm" 2 "'md5' is none of sha256, sha512, sha3-256, blake2b" "$ACCEL" digest -a md5 f
+refuses "wrong transport" 2 "'pci' is none of soft, pcie, tcp, rdma, loop" "$ACCEL" list --transport pci
+ok "a transport that nothing is reached by" "$ACCEL" list --transport rdma
+is "  is an empty list" "no accelerator found" "$(cat out)"
 refuses "wrong output format" 2 "'xml' is none of text, json" "$ACCEL" list -o xml
 
 # Numbers (the value of --limit, which must let f's 10 bytes pass or stop them).

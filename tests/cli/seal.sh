@@ -15,7 +15,7 @@ there() { [ -e "$1" ] && echo yes || echo no; }
 ok "--generate-key" "$ACCEL" seal --generate-key k
 is "  mode 0600" 600 "$(stat -c %a k)"
 is "  64 hexadecimal digits" 1 "$(grep -cE '^[0-9a-f]{64}$' k)"
-refuses "--generate-key does not replace" 1 'k: .*File exists' "$ACCEL" seal --generate-key k
+refuses "--generate-key does not replace" 1 'k: exists already' "$ACCEL" seal --generate-key k
 ok "--generate-key --bits 128" "$ACCEL" seal --generate-key k128 --bits 128
 refuses "--bits 192" 2 '128 or 256' "$ACCEL" seal --generate-key k192 --bits 192
 "$ACCEL" seal --generate-key other

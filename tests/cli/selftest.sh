@@ -6,6 +6,7 @@ cd "$work" || exit 1
 
 ok "selftest" "$ACCEL" selftest
 is "  ran some and none failed" 1 "$(grep -cE '^Failed: +0$' out)"
+is "  no line ends with a blank" 0 "$(grep -c ' $' out)"
 ok "selftest as JSON" sh -c '"$1" selftest -o json | python3 -c "
 import json, sys
 d = json.load(sys.stdin)

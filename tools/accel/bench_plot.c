@@ -188,7 +188,7 @@ static void put_axes(FILE *f, const struct bench_point *points, size_t n)
 		start = ",";
 	}
 	fprintf(f, "%s\n", start[0] == ',' ? ")" : "");
-	fprintf(f, "set grid lc rgb '#dddddd'\nset border 3\nset tics nomirror\n");
+	fprintf(f, "set grid lt 1 lw 1 lc rgb '#cccccc'\nset border 3\nset tics nomirror\n");
 }
 
 /* Two panels and one legend beside them. */
@@ -200,10 +200,10 @@ static void put_script(FILE *f, struct tool *t, const char *term, const struct b
 		nseries += begins(points, i);
 	if (22 * nseries + 80 > height)
 		height = 22 * nseries + 80;
-	fprintf(f, "set encoding utf8\nset terminal %s size 1400,%u background '#ffffff'\n", term, height);
+	fprintf(f, "set terminal %s size 1400,%u background '#ffffff'\n", term, height);
 	put_data(f, points, n);
 	fprintf(f,
-		"set multiplot layout 1,2 margins 0.06,0.73,0.12,0.85 spacing 0.08,0 title 'accel bench, %s' "
+		"set multiplot layout 1,2 margins 0.08,0.73,0.12,0.85 spacing 0.08,0 title 'accel bench, %s' "
 		"noenhanced\n",
 		accel_dev_info(t->dev)->software ? "software accelerator" : "hardware accelerator");
 	put_axes(f, points, n);

@@ -101,15 +101,24 @@ static int scan(struct tool *t, const struct accel_filter *filter)
 	return failed ? failed : rc;
 }
 
+static bool transport_of(struct tool *t, const char *text, const char **transport)
+{
+	static const char *const known[] = { "soft", "pcie", "tcp", "rdma", "loop", NULL };
+	int i = opts_choice(t, "--transport", text, known);
+
+	*transport = i < 0 ? NULL : known[i];
+	return i >= 0;
+}
+
 static int run(struct tool *t, int argc, char **argv)
 {
 	struct accel_filter filter = ACCEL_INIT(struct accel_filter);
 	int c;
 
 	while ((c = opts_next(t, argc, argv)) >= 0) {
-		if (c == OPT_TRANSPORT)
-			filter.transport = optarg;
-		else if (c == OPT_FREE)
+		if (c == OPT_TRANSPORT && !transport_of(t, optarg, &filter.transport))
+			return TOOL_USAGE;
+		if (c == OPT_FREE)
 			filter.flags |= ACCEL_FILTER_FREE;
 		else if (c == 'n')
 			filter.name = optarg;

@@ -71,7 +71,7 @@ static void text_listing(FILE *f, struct json_object *root)
 			fprintf(f, "\n      %s", STR(o, "reason"));
 		fputc('\n', f);
 	}
-	fprintf(f, "%s: %lld passed, ", STR(root, "device"), NUM(root, "passed"));
+	fprintf(f, "%s  %lld passed, ", STR(root, "device"), NUM(root, "passed"));
 	fprintf(f, "%lld failed, ", NUM(root, "failed"));
 	fprintf(f, "%lld skipped\n", NUM(root, "skipped"));
 #undef STR

@@ -25,7 +25,8 @@ static void say(const struct tool *t, const char *subject, const char *tail, con
 	fprintf(stderr, "%s: ", t->name);
 	if (subject) {
 		put_escaped(stderr, subject);
-		fputs(": ", stderr);
+		/* "soft:" is a device's name and ends with one. */
+		fputs(*subject && subject[strlen(subject) - 1] == ':' ? " " : ": ", stderr);
 	}
 	put_escaped(stderr, text);
 	if (tail)

@@ -96,6 +96,8 @@ static void format(char *buf, size_t n, struct json_object *v, enum out_kind kin
 		format_list(buf, n, v);
 	else
 		snprintf(buf, n, "%s", json_object_get_string(v));
+	if (!buf[0])
+		snprintf(buf, n, "-");
 	make_printable(buf);
 }
 

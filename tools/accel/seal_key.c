@@ -150,6 +150,8 @@ int seal_generate(struct tool *t, const char *path, unsigned int bits)
 	if (getrandom(key, sizeof(key), 0) != (ssize_t)sizeof(key))
 		return tool_file_error(t, path, "getrandom", errno);
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0 && errno == EEXIST)
+		return tool_error(t, path, "exists already; a key is never replaced");
 	if (fd < 0)
 		return tool_file_error(t, path, "create", errno);
 	out_hex(text, key, n);

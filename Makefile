@@ -34,7 +34,15 @@ WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointe
 CFLAGS ?= $(OPT) -g
 ALL_CFLAGS := -std=gnu11 $(WARN) -fvisibility=hidden -fPIC -pthread -Iinclude -Iinclude/uapi \
 	$(SANFLAGS) $(FUZZFLAGS) $(CFLAGS)
-ENGINE_LIBS := -lisal -ldeflate -llz4 -lzstd -lz -lcrypto
+# Debian's shared libdeflate compresses at three quarters of the speed of the static one (measured, 1.14), so
+# that is linked in where it can be; LIBDEFLATE=-ldeflate takes the shared one.
+ifndef LIBDEFLATE
+LIBDEFLATE := $(shell echo 'int libdeflate_crc32(int, void *, int); int f(void); \
+	int f(void) { return libdeflate_crc32(0, 0, 0); }' | \
+	$(CC) -shared -fPIC -x c - -x none -l:libdeflate.a -o /dev/null 2>/dev/null && \
+	echo -l:libdeflate.a || echo -ldeflate)
+endif
+ENGINE_LIBS := -lisal $(LIBDEFLATE) -llz4 -lzstd -lz -lcrypto
 LIBS := $(ENGINE_LIBS) -pthread
 TOOL_LIBS := -ljson-c -lcrypto
 

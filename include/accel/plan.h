@@ -31,6 +31,10 @@ enum accel_policy {
 /** A new, empty plan; the caller owns a reference. -ENOMEM. */
 ACCEL_API int accel_plan_new(struct accel_ctx *ctx, struct accel_plan **plan);
 ACCEL_API struct accel_plan *accel_plan_ref(struct accel_plan *plan);
+/**
+ * With the last reference the plan's keys are wiped, and the engines in this process forget them: at once, the
+ * busy ones after their job, worker threads of soft: once they have had no job with a key for 0.1 s.
+ */
 ACCEL_API void accel_plan_unref(struct accel_plan *plan);
 
 /*

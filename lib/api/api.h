@@ -51,6 +51,7 @@ struct accel_ctx {
 	int log_level;			/* read without the lock; -1: nobody listens */
 	unsigned int nidle;
 	struct engine_thread *idle[CTX_NENGINE];
+	uint32_t forgets;		/* counted up when keys are to be forgotten */
 	struct accel_lease *leases;	/* all that are held */
 };
 
@@ -76,9 +77,14 @@ static inline void ctx_note_fork(struct accel_ctx *ctx)
 void ctx_log(struct accel_ctx *ctx, enum accel_log_level level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* A CPU engine for one thread for a while; NULL: no memory. Put it back when the job has ended. */
-struct engine_thread *ctx_engine_get(struct accel_ctx *ctx);
-void ctx_engine_put(struct accel_ctx *ctx, struct engine_thread *t);
+/*
+ * A CPU engine for one thread for a while; NULL: no memory. Put it back when the job has ended, with what
+ * *since was then.
+ */
+struct engine_thread *ctx_engine_get(struct accel_ctx *ctx, uint32_t *since);
+void ctx_engine_put(struct accel_ctx *ctx, struct engine_thread *t, uint32_t since);
+/* A key has ended: no engine of the instance keeps it any longer than it works or, a device's, than it idles. */
+void ctx_forget_keys(struct accel_ctx *ctx);
 
 /* Monotonic time. */
 uint64_t api_now_ns(void);

@@ -7,28 +7,43 @@
 /* Flags that concern the way to a device have no meaning here. */
 #define CPU_JOB_FLAGS (NVME_ACCEL_JOB_VERIFY | NVME_ACCEL_JOB_STORE_IF_LARGER | NVME_ACCEL_JOB_OUT_CRC)
 
-struct engine_thread *ctx_engine_get(struct accel_ctx *ctx)
+struct engine_thread *ctx_engine_get(struct accel_ctx *ctx, uint32_t *since)
 {
 	struct engine_thread *t = NULL;
 
 	pthread_mutex_lock(&ctx->lock);
 	if (ctx->nidle)
 		t = ctx->idle[--ctx->nidle];
+	*since = ctx->forgets;
 	pthread_mutex_unlock(&ctx->lock);
 	return t ? t : engine_thread_new();
 }
 
-void ctx_engine_put(struct accel_ctx *ctx, struct engine_thread *t)
+void ctx_engine_put(struct accel_ctx *ctx, struct engine_thread *t, uint32_t since)
 {
 	if (!t)
 		return;
 	pthread_mutex_lock(&ctx->lock);
+	if (since != ctx->forgets)
+		engine_thread_forget(t);
 	if (ctx->nidle < CTX_NENGINE) {
 		ctx->idle[ctx->nidle++] = t;
 		t = NULL;
 	}
 	pthread_mutex_unlock(&ctx->lock);
 	engine_thread_free(t);
+}
+
+void ctx_forget_keys(struct accel_ctx *ctx)
+{
+	unsigned int i;
+
+	pthread_mutex_lock(&ctx->lock);
+	ctx->forgets++;
+	for (i = 0; i < ctx->nidle; i++)
+		engine_thread_forget(ctx->idle[i]);
+	pthread_mutex_unlock(&ctx->lock);
+	transport_env_forget(&ctx->env);
 }
 
 static uint32_t cpu_flags(const struct job *job)
@@ -126,6 +141,7 @@ int cpu_run(struct accel_ctx *ctx, const struct accel_plan *plan, const struct a
 	struct engine_thread *t = NULL;
 	struct iovec *led = NULL;
 	struct plan_work work;
+	uint32_t since = 0;
 	int err;
 
 	if (in_len == UINT64_MAX || out_max == UINT64_MAX)
@@ -134,13 +150,13 @@ int cpu_run(struct accel_ctx *ctx, const struct accel_plan *plan, const struct a
 	if (!err)
 		err = cpu_lead(&work, in, nin, &led);
 	if (!err) {
-		t = ctx_engine_get(ctx);
+		t = ctx_engine_get(ctx, &since);
 		err = t ? 0 : -ENOMEM;
 	}
 	if (!err)
 		cpu_run_work(t, plan, &work, led ? led : in, led ? nin + 1 : nin, in_len + work.nlead, out,
 			     nout, out_max, executor, result);
-	ctx_engine_put(ctx, t);
+	ctx_engine_put(ctx, t, since);
 	free(led);
 	if (plan->secret)
 		api_wipe(buf, sizeof(buf));

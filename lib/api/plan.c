@@ -56,6 +56,8 @@ void accel_plan_unref(struct accel_plan *plan)
 		free(plan->own[i].bytes);
 	}
 	ctx = plan->ctx;
+	if (plan->secret && !ctx_stale(ctx))
+		ctx_forget_keys(ctx);
 	free(plan);
 	accel_ctx_unref(ctx);
 }

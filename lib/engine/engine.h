@@ -21,7 +21,10 @@ struct engine_thread;
 struct engine_thread *engine_thread_new(void);
 void engine_thread_free(struct engine_thread *t);
 
-/* Wipes the keys that the thread still has: when one user's jobs end, or when there was none for a while. */
+/*
+ * Wipes the keys that the thread still has: when one user's jobs end, or when there was none for a while. Where
+ * the thread is the one that ran the jobs, also what they left on its stack.
+ */
 void engine_thread_forget(struct engine_thread *t);
 
 /*

@@ -17,6 +17,7 @@
 #define SOFT_NS_ALL	7u		/* the namespace with all functions; 1..6 are special ones */
 #define SOFT_MAX_THREADS 64u
 #define SOFT_NWAKE	8u
+#define SOFT_NHERE	8u		/* engines kept for threads that run jobs themselves */
 
 struct soft_opts {
 	unsigned int nsid;		/* 1..SOFT_NS_ALL */
@@ -34,6 +35,7 @@ struct soft_worker {
 	struct soft_node *node;
 	struct engine_thread *engine;
 	struct spinner spin;
+	uint64_t forget_ns;		/* when to forget the keys that the engine keeps; UINT64_MAX: none */
 };
 
 /* For the engine page. */
@@ -62,6 +64,11 @@ struct soft_node {
 	struct soft_worker *worker[SOFT_MAX_THREADS];
 	struct soft_busy busy[SOFT_MAX_THREADS];
 
+	/* For soft_run_here(): engines that rest; counted up when those that do not are to forget keys. */
+	unsigned int nhere;
+	struct engine_thread *here[SOFT_NHERE];
+	uint32_t forgets;
+
 	/* Words on which somebody sleeps who is to be woken when the lock is free again. */
 	unsigned int nwake;
 	uint32_t *wake[SOFT_NWAKE];
@@ -85,7 +92,6 @@ struct transport_queue {
 	bool signalled;			/* the eventfd has been written and not read */
 	int fd;				/* -1: nobody asked for it */
 	struct spinner spin;
-	struct engine_thread *engine;	/* for threads=0; made when first needed */
 	unsigned int depth, nfree;
 	uint32_t *free;			/* indexes of the table that are free */
 	struct transport_cmd **table;	/* in flight */
@@ -121,7 +127,9 @@ uint32_t soft_job_start(void *ctx, struct model_job *job);
 void soft_job_stop(void *ctx, struct model_job *job);
 void soft_engines(void *ctx, struct nvme_accel_engines *page);
 /* Runs all jobs that wait, in this thread; drops the lock while an engine runs. */
-void soft_run_here(struct soft_node *node, struct engine_thread **engine);
+void soft_run_here(struct soft_node *node);
+/* Takes and drops the lock by itself. */
+void soft_forget_here(struct soft_node *node);
 /* Ends the workers; takes and drops the lock by itself. */
 void soft_workers_join(struct soft_node *node);
 

@@ -9,6 +9,8 @@
 #include <string.h>
 #include "soft.h"
 
+#define KEEP_KEYS_NS 100000000u		/* by a worker that has nothing to do */
+
 static void jobs_count(struct soft_node *node, int by)
 {
 	__atomic_store_n(&node->njobs, node->njobs + (uint32_t)by, __ATOMIC_RELEASE);
@@ -79,21 +81,75 @@ static void run_unlocked(struct soft_node *node, struct engine_thread *engine, s
 	soft_tick(node, end);
 }
 
-void soft_run_here(struct soft_node *node, struct engine_thread **engine)
+void soft_run_here(struct soft_node *node)
 {
+	struct engine_thread *engine;
+	uint32_t forgets = node->forgets;
 	struct model_job *job;
 
-	while ((job = jobs_pop(node))) {
-		if (!*engine)
-			*engine = engine_thread_new();
-		run_unlocked(node, *engine, job, &node->busy[0]);
-	}
+	if (!node->first)
+		return;
+	engine = node->nhere ? node->here[--node->nhere] : engine_thread_new();
+	while ((job = jobs_pop(node)))
+		run_unlocked(node, engine, job, &node->busy[0]);
+	if (!engine)
+		return;
+	if (forgets != node->forgets)
+		engine_thread_forget(engine);
+	if (node->nhere < SOFT_NHERE)
+		node->here[node->nhere++] = engine;
+	else
+		engine_thread_free(engine);
+}
+
+void soft_forget_here(struct soft_node *node)
+{
+	unsigned int i;
+
+	soft_lock(node);
+	node->forgets++;
+	for (i = 0; i < node->nhere; i++)
+		engine_thread_forget(node->here[i]);
+	soft_unlock(node);
+}
+
+static bool has_key(const struct job *job)
+{
+	unsigned int i;
+
+	for (i = 0; i < job->nstage && i < JOB_MAX_STAGES; i++)
+		if (job->stage[i].op == NVME_ACCEL_OP_ENCRYPT || job->stage[i].op == NVME_ACCEL_OP_DECRYPT)
+			return true;
+	return false;
+}
+
+/*
+ * Keys do not outlive their use for long: a worker forgets those that no job has brought for a while. Between
+ * jobs that follow each other they stay, since to set one up costs more than a small job.
+ */
+static void worker_forget(struct soft_worker *w, uint64_t now)
+{
+	if (now < w->forget_ns)
+		return;
+	engine_thread_forget(w->engine);
+	w->forget_ns = UINT64_MAX;
+}
+
+static void worker_run(struct soft_worker *w, struct model_job *job, struct soft_busy *busy)
+{
+	bool secret = has_key(&job->job);
+
+	run_unlocked(w->node, w->engine, job, busy);
+	if (secret)
+		w->forget_ns = wait_now_ns() + KEEP_KEYS_NS;
+	else if (w->forget_ns != UINT64_MAX)
+		worker_forget(w, wait_now_ns());
 }
 
 /* Waits for work, with the lock held at both ends. */
 static void worker_wait(struct soft_node *node, struct soft_worker *w)
 {
-	uint64_t tick;
+	uint64_t now, until;
 	uint32_t seen;
 
 	if (node->nspinning == 0) {
@@ -105,14 +161,16 @@ static void worker_wait(struct soft_node *node, struct soft_worker *w)
 		if (node->first || node->stopping)
 			return;
 	}
-	soft_tick(node, wait_now_ns());
+	now = wait_now_ns();
+	soft_tick(node, now);
 	if (node->first)
 		return;
-	tick = node->tick_ns;
+	worker_forget(w, now);
+	until = BASE_MIN(node->tick_ns, w->forget_ns);
 	seen = node->kick;
 	node->nsleeping++;
 	soft_unlock(node);
-	wait_sleep(&node->kick, seen, tick);
+	wait_sleep(&node->kick, seen, until);
 	soft_lock(node);
 	node->nsleeping--;
 	if (node->nwoken)
@@ -132,7 +190,7 @@ static void *worker_main(void *arg)
 	while (!node->stopping) {
 		job = jobs_pop(node);
 		if (job)
-			run_unlocked(node, w->engine, job, &node->busy[i]);
+			worker_run(w, job, &node->busy[i]);
 		else
 			worker_wait(node, w);
 	}
@@ -140,14 +198,22 @@ static void *worker_main(void *arg)
 	return NULL;
 }
 
-/* Signals are the application's: none is delivered to a thread of ours. */
+/*
+ * Signals are the application's: none is delivered to a thread of ours, but those by which the kernel reports
+ * what the thread itself did. A job's buffer may be a file's mapping, and if the file shrinks, the application's
+ * handler for SIGBUS has to run where the access was; blocked, the signal would end the process.
+ */
 static int thread_start(struct soft_worker *w, unsigned int index)
 {
+	static const int own[] = { SIGBUS, SIGSEGV, SIGFPE, SIGILL };
 	sigset_t all, old;
+	size_t i;
 	char name[16];
 	int ret;
 
 	sigfillset(&all);
+	for (i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		sigdelset(&all, own[i]);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	ret = pthread_create(&w->thread, NULL, worker_main, w);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
@@ -166,6 +232,7 @@ static int worker_start(struct soft_node *node)
 	if (!w)
 		return -ENOMEM;
 	w->node = node;
+	w->forget_ns = UINT64_MAX;
 	wait_spinner_init(&w->spin, node->env->ncpu);
 	w->engine = engine_thread_new();
 	if (!w->engine)

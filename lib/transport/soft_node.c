@@ -207,7 +207,6 @@ void soft_node_close(struct soft_node *node)
 
 void soft_node_free(struct soft_node *node)
 {
-	struct engine_thread *engine = NULL;
 	unsigned int i;
 
 	if (node->env->forked) {
@@ -221,10 +220,11 @@ void soft_node_free(struct soft_node *node)
 	soft_lock(node);
 	while (model_fini(node->model)) {
 		/* Jobs nobody waited for: no worker is left, and they have been told to stop. */
-		soft_run_here(node, &engine);
+		soft_run_here(node);
 	}
 	soft_unlock(node);
-	engine_thread_free(engine);
+	while (node->nhere)
+		engine_thread_free(node->here[--node->nhere]);
 	pthread_mutex_destroy(&node->lock);
 	free(node->model);
 	free(node);

@@ -115,7 +115,7 @@ static void wait_all(struct transport_queue *q)
 	cancel_all(q);
 	while (q->nfree < q->depth) {
 		if (!node->opts.threads)
-			soft_run_here(node, &q->engine);
+			soft_run_here(node);
 		seen = q->ndone;
 		q->want = 0;
 		q->sleeping = true;
@@ -130,10 +130,8 @@ static void wait_all(struct transport_queue *q)
 
 void soft_queue_free(struct transport_queue *q)
 {
-	if (!q->node->env->forked) {
+	if (!q->node->env->forked)
 		wait_all(q);
-		engine_thread_free(q->engine);
-	}
 	if (q->fd >= 0)
 		close(q->fd);
 	free(q->free);
@@ -177,7 +175,7 @@ int soft_submit(struct transport_queue *q, struct transport_cmd **cmds, unsigned
 	for (i = 0; i < n && q->nfree; i++)
 		submit_one(q, cmds[i]);
 	if (!node->opts.threads)
-		soft_run_here(node, &q->engine);
+		soft_run_here(node);
 	soft_unlock(node);
 	return i ? (int)i : -EAGAIN;
 }
@@ -245,7 +243,7 @@ int soft_reap(struct transport_queue *q, struct transport_cmd **done, unsigned i
 	for (;;) {
 		soft_tick(node, now);
 		if (!node->opts.threads)
-			soft_run_here(node, &q->engine);
+			soft_run_here(node);
 		if ((q->first && enough(q)) || now >= deadline)
 			break;
 		wait_one(q, deadline);

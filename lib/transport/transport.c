@@ -42,6 +42,16 @@ void transport_env_fini(struct transport_env *env)
 	free(env->soft);
 }
 
+void transport_env_forget(struct transport_env *env)
+{
+	struct soft_node *node;
+
+	pthread_mutex_lock(&env->soft->lock);
+	for (node = env->soft->first; node; node = node->next)
+		soft_forget_here(node);
+	pthread_mutex_unlock(&env->soft->lock);
+}
+
 void transport_log(struct transport_env *env, int level, const char *fmt, ...)
 {
 	char message[256];

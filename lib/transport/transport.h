@@ -26,6 +26,11 @@ struct transport_env {
 /* 0 or -ENOMEM. log must be set before; no transport device may be open any more at the end. */
 int transport_env_init(struct transport_env *env);
 void transport_env_fini(struct transport_env *env);
+/*
+ * Somebody's key has ended: engines in this process that run in their callers' threads forget those they keep,
+ * the busy ones after their job. Engines with threads of their own forget by themselves when they idle.
+ */
+void transport_env_forget(struct transport_env *env);
 void transport_log(struct transport_env *env, int level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

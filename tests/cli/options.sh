@@ -33,6 +33,7 @@ refuses "wrong algorithm" 2 "'md5' is none of sha256, sha512, sha3-256, blake2b"
 refuses "wrong transport" 2 "'pci' is none of soft, pcie, tcp, rdma, loop" "$ACCEL" list --transport pci
 ok "a transport that nothing is reached by" "$ACCEL" list --transport rdma
 is "  is an empty list" "no accelerator found" "$(cat out)"
+refuses "a device of no transport here" 3 '/dev/null: this version has no way to it' "$ACCEL" info /dev/null
 refuses "wrong output format" 2 "'xml' is none of text, json" "$ACCEL" list -o xml
 
 # Numbers (the value of --limit, which must let f's 10 bytes pass or stop them).

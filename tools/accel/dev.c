@@ -64,6 +64,10 @@ static int open_error(struct tool *t, int rc)
 		return tool_usage(t, "'%s' is no device name", t->device);
 	if (rc == -ENOTSUP && *t->device == '/' && access(t->device, R_OK | W_OK))
 		rc = -errno;
+	if (rc == -ENOTSUP) {
+		tool_error(t, t->device, "this version has no way to it (see what there is: accel list)");
+		return TOOL_NODEV;
+	}
 	rc = tool_lib_error(t, t->device, rc);
 	return rc == TOOL_FAILED ? TOOL_NODEV : rc;
 }

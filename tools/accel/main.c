@@ -19,7 +19,8 @@ static const struct verb root = {
 	.notes = "Exit status: 0 success, 1 a job or file failed, 2 wrong usage (decompress: also a\n"
 		 "warning), 3 no device, 4 device busy. Without a hardware accelerator the software one\n"
 		 "does the work.\n"
-		 "`accel VERB --help` tells more; so do accel(1) and accel-VERB(1).\n",
+		 "`accel VERB --help` tells more; so do accel(1) and accel-VERB(1). `accel --version`\n"
+		 "prints the version.\n",
 };
 
 static const struct verb *find(const struct verb *const *list, const char *name)

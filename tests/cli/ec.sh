@@ -281,6 +281,14 @@ is "SIGTERM: ended by it" 143 $?
 is "  nothing appears" "" "$(ls -A sig)"
 kill $feeder 2>/dev/null
 
+# A FIFO whose other end nobody opens: the wait can be ended, and as an output it is refused at once.
+mkfifo lonely
+exits "a FIFO without a writer can be ended" 124 timeout -k 5 1 "$ACCEL" ec encode lonely
+echo data >in_the_way
+mkfifo in_the_way.ec.001
+refuses "a FIFO in a shard's place" 1 'is no regular file' timeout -k 1 20 "$ACCEL" ec encode -f in_the_way
+is "  no shard appears" "in_the_way.ec.001" "$(echo in_the_way.ec.*)"
+
 # Any length in bounded memory.
 # A sanitizer needs memory of its own.
 if have /usr/bin/time && ! ldd "$ACCEL" | grep -q libasan; then

@@ -57,6 +57,17 @@ tries=0
 while [ ! -e caught ] && [ $tries -lt 100 ]; do sleep 0.05; tries=$((tries + 1)); done
 is "SIGKILL of the lock ends the command" caught "$(cat caught 2>/dev/null)"
 
+# A parent that ignores SIGCHLD, as some daemons do, hands that down: the end must be noticed all the same.
+cat >deaf.py <<'PY'
+import os, signal, sys
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+os.execv(sys.argv[1], sys.argv[1:])
+PY
+exits "SIGCHLD ignored: the command's status" 5 timeout -k 1 20 python3 deaf.py "$ACCEL" lock soft: -- sh -c 'exit 5'
+is "  and still ignored by the command" True \
+	"$(timeout -k 1 20 python3 deaf.py "$ACCEL" lock soft: -- python3 -c 'import signal
+print(signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN)' 2>/dev/null)"
+
 # The lease is renewed while the command outlives its duration (10 s).
 ok "a command longer than the lease keeps the lock" "$ACCEL" lock soft: -- sleep 12
 is "  nothing was lost" 0 "$(grep -c 'was lost' err)"

@@ -144,9 +144,6 @@ static int encode(struct tool *t, struct encode *e, struct ec_walk *w, const cha
 {
 	int rc;
 
-	rc = file_open(t, file, 0, &e->in);
-	if (rc)
-		return TOOL_FAILED;
 	rc = make_head(t, &w->head, &e->in);
 	if (!rc)
 		rc = tool_dev(t, ACCEL_OP_EC_ENCODE, ACCEL_RS_CAUCHY);
@@ -223,6 +220,9 @@ static int run(struct tool *t, int argc, char **argv)
 		return t->status;
 	if (argc - optind != 1)
 		return tool_usage(t, "one file is needed");
+	/* Before signals are held back: who opens a FIFO waits for its writer, and may be told to end. */
+	if (file_open(t, argv[optind], 0, &e.in))
+		return TOOL_FAILED;
 	ec_signals_hold(&old);
 	rc = encode(t, &e, &w, argv[optind]);
 	ec_out_abort(&e.out);

@@ -33,8 +33,33 @@ static void signals(sigset_t *set)
 		sigaddset(set, forwarded[i]);
 }
 
+/* What the command gets back as we got it. */
+struct inherited {
+	sigset_t mask;
+	struct sigaction chld;
+};
+
+/*
+ * SIGCHLD comes to its default: a parent that ignores it hands that down through exec, and an ignored one tells
+ * nobody of the command's end.
+ */
+static void hold_signals(const sigset_t *set, struct inherited *old)
+{
+	struct sigaction sa = { .sa_handler = SIG_DFL };
+
+	sigemptyset(&sa.sa_mask);
+	sigaction(SIGCHLD, &sa, &old->chld);
+	sigprocmask(SIG_BLOCK, set, &old->mask);
+}
+
+static void release_signals(const struct inherited *old)
+{
+	sigaction(SIGCHLD, &old->chld, NULL);
+	sigprocmask(SIG_SETMASK, &old->mask, NULL);
+}
+
 /* Runs in the child; reports the errno of a failed exec through fd, which exec closes. */
-static void start(char **command, const sigset_t *mask, pid_t parent, int fd)
+static void start(char **command, const struct inherited *old, pid_t parent, int fd)
 {
 	int err;
 
@@ -42,7 +67,7 @@ static void start(char **command, const sigset_t *mask, pid_t parent, int fd)
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
 		_exit(EXIT_CANNOT_RUN);
-	sigprocmask(SIG_SETMASK, mask, NULL);
+	release_signals(old);
 	execvp(command[0], command);
 	err = errno;
 	if (write(fd, &err, sizeof(err)) != (ssize_t)sizeof(err))
@@ -63,12 +88,13 @@ static int watch(struct tool *t, struct accel_lease *lease, pid_t pid, const sig
 	const struct timespec period = { .tv_sec = DURATION_MS / 3000 };
 	bool lost = false;
 	siginfo_t si;
-	int status;
+	int status = 0;
 
 	for (;;) {
 		int sig = sigtimedwait(set, &si, &period);
 
-		if (sig == SIGCHLD && waitpid(pid, &status, WNOHANG) == pid)
+		/* Each time, for a process that is gone must not get a signal: its number may be another's. */
+		if (waitpid(pid, &status, WNOHANG) == pid)
 			break;
 		if (sig > 0 && sig != SIGCHLD)
 			forward(pid, &si);
@@ -89,14 +115,15 @@ static int exit_code(int status)
 
 static int run_command(struct tool *t, struct accel_lease *lease, char **command)
 {
-	sigset_t set, old;
+	struct inherited old;
+	sigset_t set;
 	int fds[2], err = 0, status;
 	pid_t pid, self = getpid();
 
 	if (pipe2(fds, O_CLOEXEC))
 		return tool_file_error(t, "pipe", NULL, errno);
 	signals(&set);
-	sigprocmask(SIG_BLOCK, &set, &old);
+	hold_signals(&set, &old);
 	fflush(NULL);
 	pid = fork();
 	if (!pid)
@@ -110,7 +137,7 @@ static int run_command(struct tool *t, struct accel_lease *lease, char **command
 		tool_file_error(t, command[0], NULL, err);
 	close(fds[0]);
 	status = watch(t, lease, pid, &set);
-	sigprocmask(SIG_SETMASK, &old, NULL);
+	release_signals(&old);
 	return exit_code(status);
 }
 

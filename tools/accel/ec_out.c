@@ -8,14 +8,12 @@
 
 int ec_out_create(struct tool *t, struct ec_out *o, unsigned int index, const char *path, unsigned int flags)
 {
-	int rc = file_create(t, path, flags | OUT_NO_ASK, &o->file[index]);
+	struct stat st;
 
-	if (!rc && o->file[index].direct) {
-		tool_error(t, path, "is no regular file");
-		file_abort(&o->file[index]);
-		rc = TOOL_FAILED;
-	}
-	return rc;
+	/* Not even opened: a FIFO would make us wait for its reader, with signals held back. */
+	if (!stat(path, &st) && (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode)))
+		return tool_error(t, path, "is no regular file");
+	return file_create(t, path, flags | OUT_NO_ASK, &o->file[index]);
 }
 
 static int write_all(struct tool *t, struct file_out *f, struct iovec *iov, int niov, uint64_t off)

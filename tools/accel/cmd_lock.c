@@ -40,8 +40,8 @@ struct inherited {
 };
 
 /*
- * SIGCHLD comes to its default: a parent that ignores it hands that down through exec, and an ignored one tells
- * nobody of the command's end.
+ * SIGCHLD comes to its default: a parent that ignores it hands that down through exec, and an ignored one
+ * tells nobody of the command's end.
  */
 static void hold_signals(const sigset_t *set, struct inherited *old)
 {

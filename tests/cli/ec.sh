@@ -115,7 +115,7 @@ ok "one shard missing: decode" "$ACCEL" ec decode -o g f
 is "  it says which" 1 "$(grep -c 'f: 1 of 12 shards missing: 003' err)"
 same "  the same" g data
 exits "  verify says so" 1 "$ACCEL" ec verify f
-is "  by number" 1 "$(grep -cE '^ +3 +data +missing' out)"
+is "  by number" 1 "$(grep -cE '^ +3 +data +- +missing' out)"
 ok "  as JSON" sh -c '"$1" ec verify -o json f | python3 -c "
 import json, sys
 d = json.load(sys.stdin)

@@ -82,4 +82,40 @@ done
 is "40 sealings of nothing under one key" 40 $i
 is "  have different headers" 40 "$(for s in s.*; do head -c 96 $s | cksum; done | sort -u | wc -l)"
 is "  and different tags" 40 "$(for s in s.*; do tail -c 16 $s | od -An -tx1; done | sort -u | wc -l)"
+
+# Memory that runs out somewhere: a right answer or an error in words, in particular no empty list that looks
+# like "no accelerator". Below what the loader itself needs nothing is said about the command.
+printf 'some text\n' >f
+"$ACCEL" list -o json >all.json
+least() {
+	kib=2000
+	while ! (ulimit -v $kib && "$ACCEL" --version) >/dev/null 2>&1; do kib=$((kib + 250)); done
+	echo $kib
+}
+# scarce NAME CHECK COMMAND...: with ever more address space; CHECK looks at out after success
+scarce() {
+	name=$1 check=$2
+	shift 2
+	kib=$(least) wrong='' failed=0 done_=0
+	end=$((kib + 30000))
+	while [ "$kib" -lt $end ]; do
+		(ulimit -v "$kib" && exec timeout 20 "$@") >out 2>err
+		rc=$?
+		if [ $rc -eq 0 ]; then
+			done_=$((done_ + 1))
+			eval "$check" || wrong="$wrong $kib:wrong"
+		else
+			failed=$((failed + 1))
+			[ $rc -le 3 ] && [ -s err ] || wrong="$wrong $kib:$rc"
+		fi
+		kib=$((kib + 150))
+	done
+	is "$name: no wrong answer" "" "$wrong"
+	is "  it failed and it worked" yes "$([ $failed -gt 0 ] && [ $done_ -gt 0 ] && echo yes || echo "$failed $done_")"
+}
+if ldd "$ACCEL" | grep -q libasan; then
+	skip "memory runs out" "a sanitizer needs an address space of its own"
+else
+	scarce "list -o json" 'cmp -s out all.json' "$ACCEL" list -o json
+fi
 finish

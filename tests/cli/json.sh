@@ -31,7 +31,7 @@ json "list of nothing" 'd == []' "$ACCEL" list -o json -n "no such name"
 json "list of a type" 'all(e["type"] == "compression" for e in d) and d' "$ACCEL" list -o json -t compression
 json "list -d" 'len(d) == 1 and d[0]["device"].startswith("soft:")' "$ACCEL" list -o json -d soft:
 json "info" 'd["engine"] == "software" and len(d["operations"]) > 10' "$ACCEL" info -o json -d soft:
-json "stats" 'd["jobs"] == 0 and d["operations"] == []  or d["operations"]' "$ACCEL" stats -o json -d soft:
+json "stats" 'd["jobs"] == 0 and d["operations"] == [] and d["status"] == [] and d["errors"] == 0' "$ACCEL" stats -o json -d soft:
 json "lease list" 'd == []' "$ACCEL" lease list -o json soft:
 json "digest" 'd[0]["digest"].startswith("15e2b0d3") and d[0]["bytes"] == 9' "$ACCEL" digest -o json f
 json "checksum" 'd[0]["checksum"] == "e3069283"' "$ACCEL" checksum -o json f

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Faults that other accelerators had, as tests of ours. Numbers in comments are those of the list in
- * Documentation/faults.rst (faults.md of the design).
+ * Faults that other accelerators had, as tests of ours. Numbers in comments name them; tests of other layers
+ * use the same.
  */
 #include "compress_util.h"
 

@@ -276,7 +276,7 @@ static void as_job(struct fixture *f, const uint8_t *in, size_t n, uint32_t stri
 	}
 }
 
-/* faults.md A.4, a row each. */
+/* What odd gzip files have to give, a row each. */
 static void truth_table(void **state)
 {
 	const uint32_t ok = NVME_ACCEL_OK, bad = NVME_ACCEL_BAD_INPUT_DATA;

@@ -236,4 +236,32 @@ else
 	skip "memory" "no time(1), or a build with a sanitizer"
 fi
 no_leftover "no temporary file is left" "$work"
+
+# At the prompt: what is typed is not shown, and a signal leaves the terminal as it was.
+cat >prompt.py <<'PY'
+import fcntl, os, signal, sys, termios, time
+master, slave = os.openpty()
+echo = lambda: bool(termios.tcgetattr(master)[3] & termios.ECHO)
+pid = os.fork()
+if pid == 0:
+    os.setsid()
+    fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+    for s in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(s, signal.SIG_DFL)
+    os.execv(sys.argv[1], [sys.argv[1], "seal", "-o", "asked", "prompt.py"])
+for i in range(200):
+    if not echo():
+        break
+    time.sleep(0.05)
+hidden = not echo()
+os.write(master, b"\x03") if sys.argv[2] == "INT" else os.kill(pid, signal.SIGTERM)
+for i in range(200):
+    done, status = os.waitpid(pid, os.WNOHANG)
+    if done:
+        break
+    time.sleep(0.05)
+print(hidden, done == pid and os.WTERMSIG(status), echo())
+PY
+is "Ctrl-C at the prompt: hidden, ended, shown again" "True 2 True" "$(python3 prompt.py "$ACCEL" INT)"
+is "SIGTERM at the prompt" "True 15 True" "$(python3 prompt.py "$ACCEL" TERM)"
 finish

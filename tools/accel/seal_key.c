@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Keys from files, passphrases from files and from the terminal. */
+#define _GNU_SOURCE
 #include "seal_key.h"
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <openssl/crypto.h>
+#include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/random.h>
 #include <termios.h>
@@ -88,21 +91,76 @@ static int pass_from_file(struct tool *t, const char *path, struct seal_secret *
 	return rc ? rc : set_pass(t, path, s, n);
 }
 
-static ssize_t ask(int tty, const char *prompt, uint8_t *buf, size_t room)
+/* What the terminal or somebody else may end or stop us with. */
+static void ask_signals(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGINT);
+	sigaddset(set, SIGQUIT);
+	sigaddset(set, SIGTERM);
+	sigaddset(set, SIGHUP);
+	sigaddset(set, SIGTSTP);
+}
+
+static bool any_pending(const sigset_t *set)
+{
+	sigset_t pending;
+
+	sigpending(&pending);
+	return sigandset(&pending, &pending, set) == 0 && !sigisemptyset(&pending);
+}
+
+/* A line, or -1 with EINTR as soon as one of the signals, held back, is there. */
+static ssize_t read_line(int tty, const sigset_t *held, uint8_t *buf, size_t room)
+{
+	struct pollfd pfd = { .fd = tty, .events = POLLIN };
+
+	while (!any_pending(held)) {
+		int n = poll(&pfd, 1, 100);
+
+		if (n > 0)
+			return read(tty, buf, room);
+		if (n < 0 && errno != EINTR)
+			return -1;
+	}
+	errno = EINTR;
+	return -1;
+}
+
+static ssize_t ask_quietly(int tty, const char *prompt, const sigset_t *held, uint8_t *buf, size_t room)
 {
 	struct termios old, quiet;
 	ssize_t n;
+	int err;
 
 	if (tcgetattr(tty, &old))
 		return -1;
 	quiet = old;
 	quiet.c_lflag &= ~(tcflag_t)ECHO;
 	if (tcsetattr(tty, TCSAFLUSH, &quiet) || write(tty, prompt, strlen(prompt)) < 0)
-		return -1;
-	n = read(tty, buf, room);
+		n = -1;
+	else
+		n = read_line(tty, held, buf, room);
+	err = errno;
 	tcsetattr(tty, TCSAFLUSH, &old);
-	if (write(tty, "\n", 1) < 0)
+	if (write(tty, "\n", 1) < 0 && n >= 0)
 		return -1;
+	errno = err;
+	return n;
+}
+
+/* No signal ends us before the terminal shows again what is typed. Who was only stopped is asked again. */
+static ssize_t ask(int tty, const char *prompt, uint8_t *buf, size_t room)
+{
+	sigset_t held, old;
+	ssize_t n;
+
+	ask_signals(&held);
+	do {
+		sigprocmask(SIG_BLOCK, &held, &old);
+		n = ask_quietly(tty, prompt, &held, buf, room);
+		sigprocmask(SIG_SETMASK, &old, NULL);
+	} while (n < 0 && errno == EINTR);
 	return n;
 }
 

@@ -93,7 +93,7 @@ static int watch(struct tool *t, struct accel_lease *lease, pid_t pid, const sig
 	for (;;) {
 		int sig = sigtimedwait(set, &si, &period);
 
-		/* Each time, for a process that is gone must not get a signal: its number may be another's. */
+		/* Each time: a process that is gone must not get a signal, its number may be another's. */
 		if (waitpid(pid, &status, WNOHANG) == pid)
 			break;
 		if (sig > 0 && sig != SIGCHLD)

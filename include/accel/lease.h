@@ -38,8 +38,9 @@ struct accel_lease_info {
 };
 
 /**
- * Claims slots, waiting up to timeout_ms for them. -EBUSY: not to be had in that time; -EINVAL: opts, more
- * slots_min than the device has slots, or a duration outside the device's range; -ENODEV: the device is gone; -ENOTSUP: no leases.
+ * Claims slots, waiting up to timeout_ms for them. -EBUSY: not to be had in that time; -ENOMEM: here, or the
+ * device has no memory for its slots; -EINVAL: opts, more slots_min than the device has slots, or a duration
+ * outside the device's range; -ENODEV: the device is gone; -ENOTSUP: no leases.
  * The lease renews itself by the jobs of its queues and by accel_queue_reap(); a holder that does neither
  * calls accel_lease_renew() within duration_ms.
  */

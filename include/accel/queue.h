@@ -30,9 +30,9 @@ struct accel_params {
 /**
  * A request. The library copies it at submit; in, out and params stay borrowed until the result. Nobody may
  * unmap them meanwhile, or change the input: an engine in the process may read it twice. An input that others
- * may change, such as memory shared with another process, has to be copied first. A file's mapping that has no
- * file behind it any more raises SIGBUS where the engine runs, as any access does; a handler of the
- * application's runs there, too.
+ * may change, such as memory shared with another process, has to be copied first. Input and output must not
+ * overlap. A file's mapping that has no file behind it any more raises SIGBUS where the engine runs, as any
+ * access does; a handler of the application's runs there, too.
  */
 struct accel_job {
 	uint32_t size;

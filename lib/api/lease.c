@@ -15,8 +15,11 @@
 #define BACKOFF_MIN_MS 1u
 #define BACKOFF_MAX_MS 50u
 
+/* The device's memory may be another claim's for a moment; waiting longer does not bring it, as it does slots. */
+#define MEMORY_WAIT_MS 300
+
 /* What became of one attempt at one record. */
-enum attempt { GRANTED, TAKEN, FULL, FAILED };
+enum attempt { GRANTED, TAKEN, FULL, NO_MEMORY, FAILED };
 
 int lease_page_read(struct accel_dev *dev, uint32_t index, struct wire_lease *page)
 {
@@ -75,8 +78,9 @@ static enum attempt refused(const struct wire_lease *page, const struct wire_cla
 	switch (page->refused_code) {
 	case NVME_ACCEL_REFUSED_SLOTS:
 	case NVME_ACCEL_REFUSED_EXCLUSIVE:
-	case NVME_ACCEL_REFUSED_MEMORY:
 		return FULL;
+	case NVME_ACCEL_REFUSED_MEMORY:
+		return NO_MEMORY;
 	default:
 		return TAKEN;
 	}
@@ -128,6 +132,7 @@ static void sleep_ms(unsigned int ms)
 static int claim_wait(struct accel_dev *dev, struct wire_claim *claim, uint64_t deadline,
 		      struct wire_lease *page, uint32_t *index)
 {
+	uint64_t memory_deadline = api_deadline(MEMORY_WAIT_MS);
 	unsigned int backoff = BACKOFF_MIN_MS;
 	int err = 0, left;
 
@@ -137,6 +142,10 @@ static int claim_wait(struct accel_dev *dev, struct wire_claim *claim, uint64_t 
 			return 0;
 		case FAILED:
 			return err == -EIO ? -ENODEV : err;
+		case NO_MEMORY:
+			if (!api_left_ms(memory_deadline) || !api_left_ms(deadline))
+				return -ENOMEM;
+			break;
 		default:
 			break;
 		}

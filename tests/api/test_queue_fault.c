@@ -81,10 +81,10 @@ static void run_through(const char *spec, unsigned int min_retried, const char *
 static void test_path(void **state)
 {
 	static const struct faults table[] = {
-		{ "latew@2/3", 0 },	{ "later@1/3", 0 },	{ "failw@3/5", 4 },   { "failr@2/5", 4 },
+		{ "latew@2/3", 0 },	{ "later@1/3", 0 },	{ "failw@3/5", 2 },   { "failr@2/5", 4 },
 		{ "lostw@1/4", 0 },	{ "lostr@3/6", 3 },	{ "statusw@4/6", 3 }, { "statusr@4/7", 2 },
 		{ "repeatw@1/2", 0 },	{ "reorderw@1/2", 0 },	{ "splitw@1/2", 0 },  { "cutw@5/9", 2 },
-		{ "failw@2/7;lostr@3/7;repeatw@5/7;reorderw@6/7", 4 },
+		{ "failw@2/7;lostr@3/7;repeatw@5/7;reorderw@6/7", 2 },
 	};
 	size_t i;
 

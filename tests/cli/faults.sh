@@ -92,12 +92,13 @@ least() {
 	while ! (ulimit -v $kib && "$ACCEL" --version) >/dev/null 2>&1; do kib=$((kib + 250)); done
 	echo $kib
 }
+head -c 3000000 "$ACCEL" >scarce.in
 # scarce NAME CHECK COMMAND...: with ever more address space; CHECK looks at out after success
 scarce() {
 	name=$1 check=$2
 	shift 2
 	kib=$(least) wrong='' failed=0 done_=0
-	end=$((kib + 30000))
+	end=$((kib + ${span:-30000}))
 	while [ "$kib" -lt $end ]; do
 		(ulimit -v "$kib" && exec timeout 20 "$@") >out 2>err
 		rc=$?
@@ -108,7 +109,7 @@ scarce() {
 			failed=$((failed + 1))
 			[ $rc -le 3 ] && [ -s err ] || wrong="$wrong $kib:$rc"
 		fi
-		kib=$((kib + 150))
+		kib=$((kib + step))
 	done
 	is "$name: no wrong answer" "" "$wrong"
 	is "  it failed and it worked" yes "$([ $failed -gt 0 ] && [ $done_ -gt 0 ] && echo yes || echo "$failed $done_")"
@@ -116,6 +117,11 @@ scarce() {
 if ldd "$ACCEL" | grep -q libasan; then
 	skip "memory runs out" "a sanitizer needs an address space of its own"
 else
+	step=150
 	scarce "list -o json" 'cmp -s out all.json' "$ACCEL" list -o json
+	# A device without memory for its slots is told at once, not waited for as a busy one.
+	step=8000 span=240000
+	scarce "digest" 'grep -q "^$(sha256sum <scarce.in | cut -d" " -f1)" out' "$ACCEL" digest scarce.in
+	scarce "compress" 'gunzip -c out | cmp -s - scarce.in' "$ACCEL" compress -c scarce.in
 fi
 finish

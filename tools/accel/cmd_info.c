@@ -2,7 +2,6 @@
 /* accel info: all that one accelerator says about itself. */
 #include "tool.h"
 #include "names.h"
-#include <getopt.h>
 #include <json-c/json.h>
 #include <string.h>
 
@@ -180,17 +179,9 @@ static struct json_object *describe(struct accel_dev *dev, const struct accel_de
 static int run(struct tool *t, int argc, char **argv)
 {
 	struct accel_dev_info info;
-	int c, rc;
+	int rc;
 
-	while ((c = opts_next(t, argc, argv)) >= 0)
-		;
-	if (c != OPTS_END)
-		return t->status;
-	if (optind < argc && !t->device)
-		t->device = argv[optind++];
-	if (optind < argc)
-		return tool_usage(t, "'%s': info takes one device", argv[optind]);
-	rc = tool_dev(t, 0, 0);
+	rc = tool_one_dev(t, argc, argv, "info");
 	if (rc)
 		return rc;
 	rc = accel_dev_state(t->dev, &info);

@@ -96,17 +96,9 @@ static int list(struct tool *t)
 
 static int run_list(struct tool *t, int argc, char **argv)
 {
-	int c, rc;
+	int rc;
 
-	while ((c = opts_next(t, argc, argv)) >= 0)
-		;
-	if (c != OPTS_END)
-		return t->status;
-	if (optind < argc && !t->device)
-		t->device = argv[optind++];
-	if (optind < argc)
-		return tool_usage(t, "'%s': lease list takes one device", argv[optind]);
-	rc = tool_dev(t, 0, 0);
+	rc = tool_one_dev(t, argc, argv, "lease list");
 	return rc ? rc : list(t);
 }
 

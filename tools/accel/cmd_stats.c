@@ -159,17 +159,9 @@ static struct json_object *describe(const struct accel_dev_info *info, const str
 static int run(struct tool *t, int argc, char **argv)
 {
 	struct accel_dev_stats stats;
-	int c, rc;
+	int rc;
 
-	while ((c = opts_next(t, argc, argv)) >= 0)
-		;
-	if (c != OPTS_END)
-		return t->status;
-	if (optind < argc && !t->device)
-		t->device = argv[optind++];
-	if (optind < argc)
-		return tool_usage(t, "'%s': stats takes one device", argv[optind]);
-	rc = tool_dev(t, 0, 0);
+	rc = tool_one_dev(t, argc, argv, "stats");
 	if (rc)
 		return rc;
 	rc = accel_dev_stats(t->dev, &stats);

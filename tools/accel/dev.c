@@ -2,6 +2,7 @@
 /* The device of a run. */
 #include "tool.h"
 #include <errno.h>
+#include <getopt.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -109,6 +110,21 @@ int tool_dev(struct tool *t, uint16_t op, uint16_t alg)
 	tool_error(t, accel_dev_info(t->dev)->path, "has no %s%s%s (see accel info)", accel_op_name(op),
 		   alg ? " " : "", alg ? accel_alg_name(op, alg) : "");
 	return TOOL_NODEV;
+}
+
+int tool_one_dev(struct tool *t, int argc, char **argv, const char *verb)
+{
+	int c;
+
+	while ((c = opts_next(t, argc, argv)) >= 0)
+		;
+	if (c != OPTS_END)
+		return t->status;
+	if (optind < argc && !t->device)
+		t->device = argv[optind++];
+	if (optind < argc)
+		return tool_usage(t, "'%s': %s takes one device", argv[optind], verb);
+	return tool_dev(t, 0, 0);
 }
 
 const char *tool_dev_label(const struct tool *t, char *buf, size_t nbytes)

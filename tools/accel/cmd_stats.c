@@ -2,7 +2,6 @@
 /* accel stats: what an accelerator has done since its last reset. */
 #include "tool.h"
 #include "names.h"
-#include <getopt.h>
 #include <json-c/json.h>
 
 #define SCHEMA 1

@@ -94,11 +94,14 @@ def crc(b):
     return c ^ 0xffffffff
 h = bytearray(open('text.sealed', 'rb').read())
 for name, at, value in (('n', 14, 40), ('r', 15, 255), ('p', 16, 255), ('mem', 14, 20), ('kdf', 13, 7), ('alg', 12, 9),
-                        ('rsvd', 30, 1), ('record', 23, 255), ('version', 8, 2)):
+                        ('rsvd', 30, 1), ('record', 23, 255), ('version', 8, 2), ('work', 16, 9), ('power', 14, 16),
+                        ('most', 16, 8)):
     b = bytearray(h)
     b[at] = value
     if name == 'mem':
         b[15] = 32
+    if name == 'power':
+        b[15] = 1
     b[92:96] = crc(bytes(b[:92])).to_bytes(4, 'little')
     open('head.' + name, 'wb').write(b)
 PY
@@ -106,6 +109,12 @@ for n in n r p mem; do
 	refuses "header with too much scrypt ($n)" 1 'scrypt parameters out of range' \
 		timeout 5 "$ACCEL" open --passphrase-file pw -o g3 head.$n
 done
+refuses "header with too much scrypt work" 1 'N \* r \* p is above 2\^22 \(N = 2\^16, r = 8, p = 9\)' \
+	timeout 5 "$ACCEL" open --passphrase-file pw -o g3 head.work
+refuses "header with an N too great for its r" 1 'N is not below 2\^\(16 \* r\) \(N = 2\^16, r = 1, p = 2\)' \
+	timeout 5 "$ACCEL" open --passphrase-file pw -o g3 head.power
+refuses "header with the most work that is allowed is tried" 1 'wrong passphrase, or its header was changed' \
+	"$ACCEL" open --passphrase-file pw -o g3 head.most
 for n in kdf alg rsvd record version; do
 	refuses "header with another $n" 1 "head.$n: (is|uses|has) " "$ACCEL" open --passphrase-file pw -o g3 head.$n
 done

@@ -16,7 +16,8 @@ static void judge(const uint8_t *page)
 		return;
 	if (h.record_nbytes < SEAL_RECORD_MIN || h.record_nbytes > SEAL_RECORD_MAX)
 		abort();
-	if (h.kdf == SEAL_KDF_SCRYPT && ((uint64_t)128 * h.r << h.log2n) > SEAL_SCRYPT_MAX)
+	if (h.kdf == SEAL_KDF_SCRYPT && (((uint64_t)128 * h.r << h.log2n) > SEAL_SCRYPT_MAX ||
+					 ((uint64_t)h.r * h.p << h.log2n) > SEAL_SCRYPT_WORK))
 		abort();
 	seal_head_encode(&h, again);
 	if (memcmp(again, page, AT_MAC))

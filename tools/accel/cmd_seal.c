@@ -68,6 +68,18 @@ static int new_head(struct job *j, struct seal_head *h)
 	return 0;
 }
 
+/* What is wrong with a header, and with which values if they are numbers to compute with. */
+static int refuse_head(struct job *j, const char *name, const struct seal_head *h, const char *why)
+{
+	const char *excess = NULL;
+
+	if (h->kdf == SEAL_KDF_SCRYPT && h->alg == SEAL_AES_256_GCM)
+		excess = seal_scrypt_excess(h);
+	if (!excess)
+		return tool_error(j->t, name, "%s", why);
+	return tool_error(j->t, name, "%s: %s (N = 2^%u, r = %u, p = %u)", why, excess, h->log2n, h->r, h->p);
+}
+
 static int read_head(struct job *j, struct file_in *in, struct seal_head *h, uint8_t *page)
 {
 	ssize_t n = file_read(j->t, in, page, SEAL_HEAD_NBYTES);
@@ -77,9 +89,10 @@ static int read_head(struct job *j, struct file_in *in, struct seal_head *h, uin
 		return TOOL_FAILED;
 	if (n < (ssize_t)SEAL_HEAD_NBYTES)
 		return tool_error(j->t, in->name, "is too short for a sealed file");
+	memset(h, 0, sizeof(*h));
 	why = seal_head_decode(h, page);
 	if (why)
-		return tool_error(j->t, in->name, "%s", why);
+		return refuse_head(j, in->name, h, why);
 	if (j->secret.is_pass != (h->kdf == SEAL_KDF_SCRYPT))
 		return tool_error(j->t, in->name, h->kdf == SEAL_KDF_SCRYPT ? "is sealed with a passphrase" :
 				  "is sealed with a key file");

@@ -50,22 +50,41 @@ void seal_head_encode(const struct seal_head *h, uint8_t page[SEAL_HEAD_NBYTES])
 	put_le(page + AT_CRC, 4, ec_crc32c(0, page, AT_CRC));
 }
 
+const char *seal_scrypt_excess(const struct seal_head *h)
+{
+	uint64_t n = 1ull << (h->log2n & 63);
+
+	if (h->log2n < 10 || h->log2n > 20)
+		return "N is not within 2^10 to 2^20";
+	if (h->r < 1 || h->r > 32)
+		return "r is not within 1 to 32";
+	if (h->p < 1 || h->p > 16)
+		return "p is not within 1 to 16";
+	/* RFC 7914's own bound, which libcrypto enforces. */
+	if (h->log2n >= 16 * h->r)
+		return "N is not below 2^(16 * r)";
+	if (128 * n * h->r > SEAL_SCRYPT_MAX)
+		return "128 * N * r is above 256 MiB";
+	return n * h->r * h->p > SEAL_SCRYPT_WORK ? "N * r * p is above 2^22" : NULL;
+}
+
 /* Before anything is authentic: what a stranger may make us compute and allocate is bounded here. */
 static const char *check(const struct seal_head *h)
 {
 	if (h->alg != SEAL_AES_256_GCM && h->alg != SEAL_AES_128_GCM)
 		return "is sealed with an algorithm that this program does not know";
+	if (h->kdf == SEAL_KDF_NONE &&
+	    (h->log2n || h->r || h->p || !bytes_are_zero(h->pass_salt, sizeof(h->pass_salt))))
+		return "has reserved bytes in its header that are not zero";
+	if (h->kdf != SEAL_KDF_NONE && h->kdf != SEAL_KDF_SCRYPT)
+		return "uses a key derivation that this program does not know";
+	if (h->kdf == SEAL_KDF_SCRYPT && h->alg != SEAL_AES_256_GCM)
+		return "is sealed with a passphrase and an algorithm that goes with none";
+	if (h->kdf == SEAL_KDF_SCRYPT && seal_scrypt_excess(h))
+		return "has scrypt parameters out of range in its header";
 	if (h->record_nbytes < SEAL_RECORD_MIN || h->record_nbytes > SEAL_RECORD_MAX ||
 	    h->record_nbytes % 4096)
 		return "has a record size out of range in its header";
-	if (h->kdf == SEAL_KDF_NONE)
-		return h->log2n || h->r || h->p || !bytes_are_zero(h->pass_salt, sizeof(h->pass_salt)) ?
-			       "has reserved bytes in its header that are not zero" : NULL;
-	if (h->kdf != SEAL_KDF_SCRYPT)
-		return "uses a key derivation that this program does not know";
-	if (h->alg != SEAL_AES_256_GCM || h->log2n < 10 || h->log2n > 20 || h->r < 1 || h->r > 32 ||
-	    h->p < 1 || h->p > 16 || ((uint64_t)128 * h->r << h->log2n) > SEAL_SCRYPT_MAX)
-		return "has scrypt parameters out of range in its header";
 	return NULL;
 }
 

@@ -13,6 +13,7 @@
 #define SEAL_RECORD_MIN		(64u << 10)
 #define SEAL_RECORD_MAX		(1u << 20)
 #define SEAL_SCRYPT_MAX		(256u << 20)	/* memory that a header may ask for */
+#define SEAL_SCRYPT_WORK	(1u << 22)	/* N * r * p that it may ask for: four times our own, 2 or 3 s */
 
 enum seal_alg { SEAL_AES_256_GCM = 1, SEAL_AES_128_GCM = 2 };
 enum seal_kdf { SEAL_KDF_NONE = 0, SEAL_KDF_SCRYPT = 1 };
@@ -43,6 +44,8 @@ struct seal_keys {
 void seal_head_encode(const struct seal_head *h, uint8_t page[SEAL_HEAD_NBYTES]);
 /* NULL, or what is wrong. The MAC is not checked. */
 const char *seal_head_decode(struct seal_head *h, const uint8_t page[SEAL_HEAD_NBYTES]);
+/* Of seal_kdf SCRYPT: NULL if we would compute it, or which bound its parameters exceed. */
+const char *seal_scrypt_excess(const struct seal_head *h);
 
 /* 0, or -errno: -EINVAL a key of a length that the algorithm has not, -ENOMEM, -EIO (libcrypto failed). */
 int seal_derive(const struct seal_head *h, const struct seal_secret *s, struct seal_keys *k);

@@ -143,11 +143,11 @@ damaged() {
 	no_leftover "  nothing is left over" .
 }
 fresh && flip f.ec.002 100000 1
-damaged "a bit of a data block" f.ec.002 '1 of 19 blocks are damaged, the first in stripe 6'
+damaged "a bit of a data block" f.ec.002 '1 of 19 blocks is damaged, the first in stripe 6'
 fresh && flip f.ec.011 600 128
-damaged "a bit of a parity block" f.ec.011 '1 of 19 blocks are damaged, the first in stripe 0'
+damaged "a bit of a parity block" f.ec.011 '1 of 19 blocks is damaged, the first in stripe 0'
 fresh && flip f.ec.004 $((512 + 16384)) 1
-damaged "a bit of a check" f.ec.004 '1 of 19 blocks'
+damaged "a bit of a check" f.ec.004 '1 of 19 blocks is damaged'
 fresh && flip f.ec.004 40 1
 damaged "a bit of a header" f.ec.004 'its header is damaged'
 fresh && flip f.ec.004 -5 1
@@ -197,6 +197,15 @@ before=$(cat f.ec.* | cksum)
 refuses "  repair" 1 'f: in 1 stripes fewer than 10 blocks are good: nothing changed' "$ACCEL" ec repair -q f
 is "  changes nothing" "$before" "$(cat f.ec.* | cksum)"
 no_leftover "  nothing is left over" .
+
+# What stands in DIR under the name of a missing shard is replaced by -f only, as the message says.
+fresh && rm f.ec.003 && mkdir there && echo mine >there/f.ec.003
+refuses "repair --directory: a file stands there" 1 'exists already \(-f replaces it\)' \
+	"$ACCEL" ec repair -q --directory there f
+is "  it is as it was" mine "$(cat there/f.ec.003)"
+ok "  -f replaces it" "$ACCEL" ec repair -qf --directory there f
+mv there/f.ec.003 . && ok "  verify after it" "$ACCEL" ec verify f
+rmdir there
 
 # Shards of other sets.
 fresh && cp f.ec.002 old && ec encode -f -b 16k f && mv old f.ec.002

@@ -184,8 +184,8 @@ enum { OPT_DIRECTORY = OPT_LONG + 1 };
 
 static const struct tool_opt repair_opts[] = {
 	{ OPT_DIRECTORY, "directory", "DIR", "where missing shards go (default: beside the others)", NULL },
-	{ 'f', "force", NULL, "replace a shard of another set that stands in the place of a missing one",
-	  NULL },
+	{ 'f', "force", NULL, "replace a shard of another set, or a file in DIR, that stands in the place of a "
+	  "missing one", NULL },
 	{ 'q', "quiet", NULL, "no warnings, no progress", NULL },
 	{ 0 },
 };
@@ -210,7 +210,7 @@ static int create_wanted(struct tool *t, const struct ec_set *set, const struct 
 	int rc = 0;
 
 	for (unsigned int i = 0; i < ec_nshard(&set->head) && !rc; i++) {
-		bool in_place = set->shard[i].path || (set->unknown[i] && (force || !set->foreign[i]));
+		bool in_place = force || set->shard[i].path || (set->unknown[i] && !set->foreign[i]);
 		char *path;
 
 		if (!w->want[i])

@@ -27,8 +27,8 @@ const char *ec_shard_state(const struct ec_set *set, unsigned int i, char *buf, 
 				       : "missing";
 	if (!s->nbad)
 		return s->why ? s->why : "good";
-	snprintf(buf, nbytes, "%llu of %llu blocks are damaged, the first in stripe %llu%s%s%s",
-		 (unsigned long long)s->nbad, (unsigned long long)set->head.nstripe,
+	snprintf(buf, nbytes, "%llu of %llu blocks %s damaged, the first in stripe %llu%s%s%s",
+		 (unsigned long long)s->nbad, (unsigned long long)set->head.nstripe, s->nbad == 1 ? "is" : "are",
 		 (unsigned long long)s->first_bad, s->unreadable ? " (read errors)" : "", s->why ? "; " : "",
 		 s->why ? s->why : "");
 	return buf;

@@ -71,6 +71,12 @@ refuses "/dev/full as standard output" 1 'stdout: write: No space left' \
 refuses "/dev/full as -o" 1 '/dev/full: write: No space left' "$ACCEL" compress -o /dev/full plain
 refuses "/dev/full, decompress" 1 'No space left' sh -c '"$1" decompress -c text.gz >/dev/full' sh "$ACCEL"
 refuses "/dev/full for a listing" 1 'stdout: .*No space left' sh -c '"$1" list >/dev/full' sh "$ACCEL"
+for f in text json; do
+	refuses "/dev/full for a long listing as $f" 1 'stdout: .*No space left' \
+		sh -c '"$1" info -o "$2" -d soft: >/dev/full' sh "$ACCEL" $f
+done
+refuses "/dev/full for many sums" 1 'stdout: .*No space left' \
+	sh -c '"$1" digest $(yes plain | head -n 300) >/dev/full' sh "$ACCEL"
 refuses "/dev/full for help" 1 'No space left' sh -c '"$1" compress --help >/dev/full' sh "$ACCEL"
 mkdir small
 if mount -t tmpfs -o size=1m none small 2>/dev/null; then

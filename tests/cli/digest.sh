@@ -59,6 +59,15 @@ ok "sha256sum -c on ours" sh -c '"$1" digest $2 | sha256sum -c' sh "$ACCEL" "$fi
 ok "-c on tagged lines" sh -c 'sha512sum --tag nine | "$1" digest -c' sh "$ACCEL"
 ok "-c from standard input, CRLF" sh -c 'sha256sum nine | sed "s/$/\r/" | "$1" digest -c' sh "$ACCEL"
 ok "checksum -c" sh -c '"$1" checksum -a adler32 $2 | "$1" checksum -a adler32 -c' sh "$ACCEL" "$files"
+for n in 'back\slash' "$(printf 'two\nlines')" "$(printf 're\rturn')" "$(printf 'both\r\n\\')"; do
+	cp nine "$n" && sha256sum "$n" >oddsums
+	is "  of an odd name as sha256sum does" "$(sha256sum -c oddsums)" "$("$ACCEL" digest -c oddsums)"
+	echo x >>"$n"
+	is "  and of one that was changed" "$(sha256sum -c oddsums 2>/dev/null)" \
+		"$("$ACCEL" digest -c oddsums 2>/dev/null)"
+	rm "$n"
+done
+cp nine "$odd"
 ok "--quiet" "$ACCEL" digest -c --quiet sums
 is "  is quiet" 0 "$(wc -c <out)"
 cp nine changed && sha256sum changed >sums2 && echo x >>changed

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* accel digest and checksum: the output and the habits of sha256sum. */
 #include "digest.h"
+#include <errno.h>
 #include <getopt.h>
 #include <json-c/json.h>
 #include <string.h>
@@ -28,7 +29,6 @@ static const struct sum_alg checksums[] = {
 
 static const struct tool_opt shared_opts[] = {
 	{ 'c', "check", NULL, "read lists of such lines from the FILEs and check what they name", NULL },
-	{ OPT_TAG, "tag", NULL, "print lines with the algorithm's name: SHA256 (FILE) = ...", NULL },
 	{ 'z', "zero", NULL, "end lines with NUL, escape nothing", NULL },
 	{ 'b', "binary", NULL, "accepted for sha256sum's sake; there is no other mode", NULL },
 	{ OPT_MISSING, "ignore-missing", NULL, "-c: pass over files that are not there", NULL },
@@ -40,11 +40,13 @@ static const struct tool_opt shared_opts[] = {
 
 static const struct tool_opt digest_opts[] = {
 	{ 'a', "algorithm", "ALG", "sha256 (default), sha512, sha3-256 or blake2b", NULL },
+	{ OPT_TAG, "tag", NULL, "print lines with the algorithm's name: SHA256 (FILE) = ...", NULL },
 	{ 0 },
 };
 
 static const struct tool_opt checksum_opts[] = {
 	{ 'a', "algorithm", "ALG", "crc32c (default), crc32, t10dif, crc64nvme or adler32", NULL },
+	{ OPT_TAG, "tag", NULL, "print lines with the algorithm's name: CRC32C (FILE) = ...", NULL },
 	{ 0 },
 };
 
@@ -109,7 +111,7 @@ int sum_file(struct sums *s, const char *path, const struct sum_alg *alg, char h
 }
 
 /* sha256sum's rule: in a line that begins with '\', backslash, newline and carriage return are escaped. */
-static void print_name(const struct sums *s, const char *name)
+void sum_print_name(const struct sums *s, const char *name)
 {
 	for (; *name; name++) {
 		if (!s->zero && *name == '\\')
@@ -129,11 +131,11 @@ static void print_line(const struct sums *s, const char *path, const char *hex)
 		putchar('\\');
 	if (s->tag) {
 		printf("%s (", s->alg->tag);
-		print_name(s, path);
+		sum_print_name(s, path);
 		printf(") = %s", hex);
 	} else {
 		printf("%s  ", hex);
-		print_name(s, path);
+		sum_print_name(s, path);
 	}
 	putchar(s->zero ? '\0' : '\n');
 }
@@ -150,6 +152,12 @@ static void add_json(struct sums *s, const char *path, const char *hex, uint64_t
 	json_object_array_add(s->listing, o);
 }
 
+void sum_printed(struct sums *s)
+{
+	if (ferror(stdout) && !s->out_err)
+		s->out_err = errno;
+}
+
 static int sum_print(struct sums *s, const char *path)
 {
 	char hex[SUM_HEX];
@@ -162,6 +170,7 @@ static int sum_print(struct sums *s, const char *path)
 		add_json(s, path, hex, nbytes);
 	else
 		print_line(s, path, hex);
+	sum_printed(s);
 	return 0;
 }
 
@@ -212,7 +221,8 @@ static int run_files(struct sums *s, int n, char **files)
 		rc = s->check ? sum_check(s, path) : sum_print(s, path);
 		result = rc > result ? rc : result;
 	}
-	rc = s->listing ? out_listing(s->t, s->listing, NULL) : out_flush(s->t);
+	rc = s->listing ? out_listing(s->t, s->listing, NULL)
+			: out_flush_after(s->t, s->out_err);
 	return result ? result : rc;
 }
 

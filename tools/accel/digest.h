@@ -19,6 +19,7 @@ struct sums {
 	const struct sum_alg *alg;	/* -a */
 	bool check, tag, zero, ignore_missing, no_ok, status, strict;
 	struct json_object *listing;	/* -o json */
+	int out_err;			/* errno of standard output when it failed */
 };
 
 #define SUM_HEX (2 * ACCEL_RESULT_MAX + 1)
@@ -26,6 +27,11 @@ struct sums {
 /* The sum of one file (or "-") as hex; *nbytes: of the file. 0 or an exit code. */
 int sum_file(struct sums *s, const char *path, const struct sum_alg *alg, char hex[SUM_HEX],
 	     uint64_t *nbytes);
+
+/* After printing: keeps why standard output failed. */
+void sum_printed(struct sums *s);
+/* A name to stdout as a line that begins with '\\' has it. */
+void sum_print_name(const struct sums *s, const char *name);
 
 /* A line of a list; hex and name point into it. */
 struct sum_line {

@@ -12,6 +12,20 @@ struct tally {
 	unsigned long good, wrong, unreadable, malformed, missing;
 };
 
+/* As sha256sum has it: escaped only where there would be two lines. A terminal gets no control characters. */
+static void print_checked(const struct sums *s, const char *name)
+{
+	bool terminal = isatty(STDOUT_FILENO);
+
+	if (strchr(name, '\n') && !terminal) {
+		putchar('\\');
+		sum_print_name(s, name);
+		return;
+	}
+	for (; *name; name++)
+		putchar(terminal && ((unsigned char)*name < 0x20 || *name == 0x7f) ? '?' : *name);
+}
+
 static void verdict(struct sums *s, const char *name, const char *what, bool ok)
 {
 	struct json_object *o;
@@ -27,9 +41,9 @@ static void verdict(struct sums *s, const char *name, const char *what, bool ok)
 	}
 	if (s->status || (ok && s->no_ok))
 		return;
-	for (; *name; name++)
-		putchar((unsigned char)*name < 0x20 || *name == 0x7f ? '?' : *name);
+	print_checked(s, name);
 	printf(": %s\n", what);
+	sum_printed(s);
 }
 
 static int check_one(struct sums *s, const struct sum_line *l, struct tally *n)

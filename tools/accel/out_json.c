@@ -99,24 +99,33 @@ void out_add_hex(struct json_object *object, const char *key, const void *bytes,
 	out_add_str(object, key, out_hex(text, bytes, n > 256 ? 256 : n));
 }
 
-int out_flush(struct tool *t)
+int out_flush_after(struct tool *t, int err)
 {
 	errno = 0;
-	if (fflush(stdout) || ferror(stdout))
-		return tool_file_error(t, "stdout", "write", errno ? errno : EIO);
-	return 0;
+	if (!fflush(stdout) && !ferror(stdout))
+		return 0;
+	return tool_file_error(t, "stdout", "write", err ? err : errno ? errno : EIO);
+}
+
+int out_flush(struct tool *t)
+{
+	return out_flush_after(t, 0);
 }
 
 int out_listing(struct tool *t, struct json_object *root, out_text_fn text)
 {
+	int err;
+
 	if (!root)
 		return tool_file_error(t, "listing", NULL, ENOMEM);
+	errno = 0;
 	if (t->json)
 		printf("%s\n", json_object_to_json_string_ext(root, JSON_C_TO_STRING_PRETTY |
 							      JSON_C_TO_STRING_SPACED |
 							      JSON_C_TO_STRING_NOSLASHESCAPE));
 	else
 		text(stdout, root);
+	err = ferror(stdout) ? errno : 0;
 	json_object_put(root);
-	return out_flush(t);
+	return out_flush_after(t, err);
 }

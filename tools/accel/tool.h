@@ -197,6 +197,8 @@ typedef void (*out_text_fn)(FILE *f, struct json_object *root);
 int out_listing(struct tool *t, struct json_object *root, out_text_fn text);
 /* Flushes stdout; 0, or TOOL_FAILED (quiet for a closed pipe). Each verb that prints ends with it. */
 int out_flush(struct tool *t);
+/* The same after a long output, which fails while it is printed: err is errno of then, or 0. */
+int out_flush_after(struct tool *t, int err);
 
 enum out_kind { OUT_TEXT, OUT_NUMBER, OUT_BYTES, OUT_RATE, OUT_NS, OUT_RATIO, OUT_YESNO };
 

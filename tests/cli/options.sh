@@ -33,6 +33,14 @@ refuses "wrong algorithm" 2 "'md5' is none of sha256, sha512, sha3-256, blake2b"
 refuses "wrong transport" 2 "'pci' is none of soft, pcie, tcp, rdma, loop" "$ACCEL" list --transport pci
 ok "a transport that nothing is reached by" "$ACCEL" list --transport rdma
 is "  is an empty list" "no accelerator found" "$(cat out)"
+for o in '-t compression' '-n accel' '--transport soft' --free; do
+	refuses "list of one device with $o" 2 'device does not go with --type' "$ACCEL" list -d soft: $o
+done
+ok "list of one device" "$ACCEL" list -d soft:
+ok "checksum --help" "$ACCEL" checksum --help
+is "  shows the line of a checksum" "1 0" "$(grep -c 'CRC32C (FILE) = ' out) $(grep -c SHA256 out)"
+ok "digest --help" "$ACCEL" digest --help
+is "  shows that of a digest" 1 "$(grep -c 'SHA256 (FILE) = ' out)"
 refuses "a device of no transport here" 3 '/dev/null: this version has no way to it' "$ACCEL" info /dev/null
 refuses "wrong output format" 2 "'xml' is none of text, json" "$ACCEL" list -o xml
 

@@ -130,6 +130,9 @@ static int run(struct tool *t, int argc, char **argv)
 	if (optind < argc)
 		return tool_usage(t, "'%s': list takes no operand", argv[optind]);
 	filter.flags |= t->hardware ? ACCEL_FILTER_HARDWARE : t->software ? ACCEL_FILTER_SOFTWARE : 0;
+	/* One device is asked for by its name: what else would choose among several has nothing to choose. */
+	if (t->device && (filter.name || filter.transport || filter.type || filter.flags & ACCEL_FILTER_FREE))
+		return tool_usage(t, "--device does not go with --type, --transport, --free and --name");
 	if (t->device) {
 		struct json_object *root = json_object_new_array();
 		int rc = tool_dev(t, 0, 0);

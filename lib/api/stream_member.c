@@ -183,9 +183,9 @@ static int gzip_feed(struct accel_stream *s)
 	size_t n = stream_avail(s);
 	struct engine_gzip_header h;
 
-	/* One byte is no magic: behind a member it is rubbish, as gzip has it. */
+	/* Half a magic, also behind a member: a file may have been cut there. */
 	if (n == 1 && s->finished)
-		return s->members || *in != 0x1f ? member_none(s, "gzip") : member_more(s);
+		return *in != 0x1f ? member_none(s, "gzip") : member_more(s);
 	switch (engine_gzip_header(in, n, &h)) {
 	case ENGINE_GZIP_OK:
 		return gzip_member(s, &h);

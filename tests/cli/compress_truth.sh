@@ -40,6 +40,7 @@ head -c 1 a.gz >one-byte.gz
 head -c 9 a.gz >nine-bytes.gz
 head -c 10 a.gz >header-only.gz
 { cat a.gz; head -c 12 b.gz; } >second-cut.gz
+{ cat a.gz; head -c 1 b.gz; } >second-cut1.gz
 
 python3 - <<'PY'
 good = open("a.gz", "rb").read()
@@ -90,6 +91,7 @@ row one-byte 1 none
 row nine-bytes 1 none
 row header-only 1 none
 row second-cut 1 none
+row second-cut1 1 none
 row extra65535 0 a
 row name2m 1 none
 row comment2m 1 none

@@ -182,7 +182,7 @@ static int run(struct tool *t, int argc, char **argv)
 	int rc;
 
 	rc = tool_one_dev(t, argc, argv, "info");
-	if (rc)
+	if (rc || !t->dev)
 		return rc;
 	rc = accel_dev_state(t->dev, &info);
 	if (rc)

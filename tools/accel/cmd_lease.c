@@ -99,7 +99,7 @@ static int run_list(struct tool *t, int argc, char **argv)
 	int rc;
 
 	rc = tool_one_dev(t, argc, argv, "lease list");
-	return rc ? rc : list(t);
+	return rc || !t->dev ? rc : list(t);
 }
 
 static const struct verb verb_lease_list = {

@@ -161,7 +161,7 @@ static int run(struct tool *t, int argc, char **argv)
 	int rc;
 
 	rc = tool_one_dev(t, argc, argv, "stats");
-	if (rc)
+	if (rc || !t->dev)
 		return rc;
 	rc = accel_dev_stats(t->dev, &stats);
 	if (rc)

@@ -125,7 +125,10 @@ struct accel_ctx *tool_ctx(struct tool *t);
  * t->dev; main() closes it. 0, or an exit code after a message.
  */
 int tool_dev(struct tool *t, uint16_t op, uint16_t alg);
-/* All of a verb that has no options of its own and takes one device, by -d or as its argument. */
+/*
+ * All of a verb that has no options of its own and takes one device, by -d or as its argument. 0 without
+ * t->dev: --help was asked for and printed, there is nothing more to do.
+ */
 int tool_one_dev(struct tool *t, int argc, char **argv, const char *verb);
 /* "soft: (software accelerator)" or "/dev/nvme0n1 (NoLoad)": for messages that say who did the work. */
 const char *tool_dev_label(const struct tool *t, char *buf, size_t nbytes);

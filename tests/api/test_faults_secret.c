@@ -275,24 +275,17 @@ static void test_one_line(void **state)
 	accel_ctx_unref(ctx);
 }
 
-/* ThreadSanitizer keeps what threads have touched in memory of its own, gigabytes of it to look through. */
 #if defined(__SANITIZE_THREAD__)
-static void test_not_here(void **state)
+int main(void)
 {
-	(void)state;
 	(void)test_workers;
 	(void)test_callers_thread;
 	(void)test_cpu;
 	(void)test_dropped_queue;
 	(void)test_one_line;
-	skip();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_not_here) };
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	puts("1..1");
+	puts("ok 1 - keys # SKIP ThreadSanitizer keeps gigabytes of what threads have touched, too much to search");
+	return 0;
 }
 #else
 int main(void)

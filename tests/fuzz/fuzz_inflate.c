@@ -29,14 +29,16 @@ static const char *zlib_message(const uint8_t *in, size_t n)
 
 /*
  * The two fast libraries take some headers of blocks that zlib refuses: codes with symbols that the format
- * has no use for, or without an end-of-block symbol, and incomplete codes.
+ * has no use for, or without an end-of-block symbol, incomplete codes, and repetitions of lengths beyond the
+ * last one. What must never pass is not among these: block types, stored lengths, distances too far back.
  */
 static int only_stricter(const uint8_t *in, size_t n)
 {
 	static const char *const known[] = { "too many length or distance symbols",
 					     "invalid code -- missing end-of-block", "invalid distances set",
 					     "invalid literal/lengths set", "invalid code lengths set",
-					     "invalid distance code", "invalid literal/length code" };
+					     "invalid distance code", "invalid literal/length code",
+					     "invalid bit length repeat" };
 	const char *message = zlib_message(in, n);
 	unsigned int i;
 

@@ -167,6 +167,8 @@ int lease_acquire(struct accel_dev *dev, const struct accel_lease_opts *opts, in
 /* For accel_dev_close(): gives up the lock, if there is one. */
 void lease_unlock_dev(struct accel_dev *dev);
 void lease_get(struct accel_lease *lease);
+/* The lease of the handle's lock, with a reference; NULL: it is not locked. */
+struct accel_lease *lock_lease(struct accel_dev *dev);
 void lease_put(struct accel_lease *lease);
 /* Renews if half of the duration has passed since the last activity. */
 void lease_keep(struct accel_lease *lease, uint64_t now_ns);

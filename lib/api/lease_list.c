@@ -180,13 +180,8 @@ static bool lock_held(struct accel_dev *dev, struct accel_lease **lost)
 /* A lock whose lease has run out unnoticed is noticed here; one that has not is good for LOCK_MS again. */
 static void lock_check(struct accel_dev *dev)
 {
-	struct accel_lease *lease;
+	struct accel_lease *lease = lock_lease(dev);
 
-	pthread_mutex_lock(&dev->lock);
-	lease = dev->locked;
-	if (lease)
-		lease_get(lease);
-	pthread_mutex_unlock(&dev->lock);
 	if (!lease)
 		return;
 	accel_lease_renew(lease);

@@ -97,8 +97,7 @@ void run_pool_free(struct accel_dev *dev)
 	free(pool);
 }
 
-/* The lease of the handle's lock, with a reference; NULL: it is not locked. */
-static struct accel_lease *lock_lease(struct accel_dev *dev)
+struct accel_lease *lock_lease(struct accel_dev *dev)
 {
 	struct accel_lease *lease;
 

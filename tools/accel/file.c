@@ -77,13 +77,14 @@ ssize_t file_peek(struct tool *t, struct file_in *in, const uint8_t **head)
 	return (ssize_t)in->nhead;
 }
 
-ssize_t file_read(struct tool *t, struct file_in *in, void *buf, size_t n)
+/* n bytes, fewer only at the end of the file; off NULL: from where the file is, as a pipe must be read. */
+static ssize_t read_all(struct tool *t, struct file_in *in, char *buf, size_t n, const uint64_t *off)
 {
-	/* file_peek() reads into the head itself, which is empty then. */
-	size_t done = in->nhead ? take_head(in, buf, n) : 0;
+	size_t done = 0;
 
 	while (done < n) {
-		ssize_t got = read(in->fd, (char *)buf + done, n - done);
+		ssize_t got = off ? pread(in->fd, buf + done, n - done, (off_t)(*off + done)) :
+				    read(in->fd, buf + done, n - done);
 
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -98,24 +99,18 @@ ssize_t file_read(struct tool *t, struct file_in *in, void *buf, size_t n)
 	return (ssize_t)done;
 }
 
+ssize_t file_read(struct tool *t, struct file_in *in, void *buf, size_t n)
+{
+	/* file_peek() reads into the head itself, which is empty then. */
+	size_t head = in->nhead ? take_head(in, buf, n) : 0;
+	ssize_t got = read_all(t, in, (char *)buf + head, n - head, NULL);
+
+	return got < 0 ? got : (ssize_t)head + got;
+}
+
 ssize_t file_pread(struct tool *t, struct file_in *in, void *buf, size_t n, uint64_t off)
 {
-	size_t done = 0;
-
-	while (done < n) {
-		ssize_t got = pread(in->fd, (char *)buf + done, n - done, (off_t)(off + done));
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0) {
-			tool_file_error(t, in->name, "read", errno);
-			return -1;
-		}
-		if (!got)
-			break;
-		done += (size_t)got;
-	}
-	return (ssize_t)done;
+	return read_all(t, in, buf, n, &off);
 }
 
 void file_close(struct file_in *in)

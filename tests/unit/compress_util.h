@@ -192,4 +192,36 @@ static inline int zlib_bits_of(uint16_t alg)
 	return alg == NVME_ACCEL_ALG_DEFLATE ? -15 : alg == NVME_ACCEL_ALG_ZLIB ? 15 : 31;
 }
 
+struct fixture {
+	struct engine_thread *t;
+	uint8_t *in, *mid, *out;
+};
+
+/* An engine thread and three buffers, as a test's state. */
+static inline int fixture_new(void **state, size_t nin, size_t nmid, size_t nout)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return -1;
+	f->t = engine_thread_new();
+	f->in = malloc(nin);
+	f->mid = malloc(nmid);
+	f->out = malloc(nout);
+	*state = f;
+	return !(f->t && f->in && f->mid && f->out);
+}
+
+static inline int fixture_free(void **state)
+{
+	struct fixture *f = *state;
+
+	engine_thread_free(f->t);
+	free(f->in);
+	free(f->mid);
+	free(f->out);
+	free(f);
+	return 0;
+}
+
 #endif

@@ -4,33 +4,9 @@
 
 #define MAX_N 200000u
 
-struct fixture {
-	struct engine_thread *t;
-	uint8_t *in, *mid, *out;
-};
-
 static int setup(void **state)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
-
-	f->t = engine_thread_new();
-	f->in = malloc(4u << 20);
-	f->mid = malloc(5u << 20);
-	f->out = malloc(5u << 20);
-	*state = f;
-	return !(f->t && f->in && f->mid && f->out);
-}
-
-static int teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	engine_thread_free(f->t);
-	free(f->in);
-	free(f->mid);
-	free(f->out);
-	free(f);
-	return 0;
+	return fixture_new(state, 4u << 20, 5u << 20, 5u << 20);
 }
 
 typedef void (*fill_fn)(uint8_t *p, size_t n, uint64_t seed);
@@ -173,5 +149,5 @@ int main(void)
 		cmocka_unit_test(chunks_join),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, setup, fixture_free);
 }

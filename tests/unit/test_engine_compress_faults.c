@@ -7,33 +7,9 @@
 
 #define BIG (1u << 20)
 
-struct fixture {
-	struct engine_thread *t;
-	uint8_t *in, *mid, *out;
-};
-
 static int setup(void **state)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
-
-	f->t = engine_thread_new();
-	f->in = malloc(2 * BIG);
-	f->mid = malloc(4 * BIG);
-	f->out = malloc(12 * BIG);
-	*state = f;
-	return !(f->t && f->in && f->mid && f->out);
-}
-
-static int teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	engine_thread_free(f->t);
-	free(f->in);
-	free(f->mid);
-	free(f->out);
-	free(f);
-	return 0;
+	return fixture_new(state, 2 * BIG, 4 * BIG, 12 * BIG);
 }
 
 static const uint16_t algs[] = { NVME_ACCEL_ALG_DEFLATE, NVME_ACCEL_ALG_ZLIB, NVME_ACCEL_ALG_GZIP,
@@ -469,5 +445,5 @@ int main(void)
 		cmocka_unit_test(absurd_content_size),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, setup, fixture_free);
 }

@@ -5,33 +5,9 @@
 #define MAX_N 200000u
 #define MAX_ELEMENTS 40u
 
-struct fixture {
-	struct engine_thread *t;
-	uint8_t *in, *mid, *out;
-};
-
 static int setup(void **state)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
-
-	f->t = engine_thread_new();
-	f->in = malloc(2 * MAX_N);
-	f->mid = malloc(2 * MAX_N);
-	f->out = malloc(2 * MAX_N);
-	*state = f;
-	return !(f->t && f->in && f->mid && f->out);
-}
-
-static int teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	engine_thread_free(f->t);
-	free(f->in);
-	free(f->mid);
-	free(f->out);
-	free(f);
-	return 0;
+	return fixture_new(state, 2 * MAX_N, 2 * MAX_N, 2 * MAX_N);
 }
 
 /* n bytes in pieces, each in guarded memory of its own; some are empty, some a byte. */
@@ -357,5 +333,5 @@ int main(void)
 		cmocka_unit_test(stored_size_suffices), cmocka_unit_test(stop_flag),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, setup, fixture_free);
 }

@@ -4,30 +4,9 @@
 
 #define MAX_N 200000u
 
-struct fixture {
-	uint8_t *in, *mid, *out;
-};
-
 static int setup(void **state)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
-
-	f->in = malloc(MAX_N);
-	f->mid = malloc(2 * MAX_N);
-	f->out = malloc(1u << 20);
-	*state = f;
-	return !(f->in && f->mid && f->out);
-}
-
-static int teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	free(f->in);
-	free(f->mid);
-	free(f->out);
-	free(f);
-	return 0;
+	return fixture_new(state, MAX_N, 2 * MAX_N, 1u << 20);
 }
 
 struct blocks {
@@ -206,5 +185,5 @@ int main(void)
 		cmocka_unit_test(chunk_may_end_between_blocks),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, setup, fixture_free);
 }

@@ -9,33 +9,9 @@
 
 #define MAX_N 300000u
 
-struct fixture {
-	struct engine_thread *t;
-	uint8_t *in, *mid, *out;
-};
-
 static int setup(void **state)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
-
-	f->t = engine_thread_new();
-	f->in = malloc(MAX_N);
-	f->mid = malloc(2 * MAX_N);
-	f->out = malloc(2 * MAX_N);
-	*state = f;
-	return !(f->t && f->in && f->mid && f->out);
-}
-
-static int teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	engine_thread_free(f->t);
-	free(f->in);
-	free(f->mid);
-	free(f->out);
-	free(f);
-	return 0;
+	return fixture_new(state, MAX_N, 2 * MAX_N, 2 * MAX_N);
 }
 
 static const uint16_t algs[] = { NVME_ACCEL_ALG_DEFLATE, NVME_ACCEL_ALG_ZLIB, NVME_ACCEL_ALG_GZIP,
@@ -394,5 +370,5 @@ int main(void)
 		cmocka_unit_test(zstd_window_limit),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, setup, fixture_free);
 }

@@ -4,33 +4,9 @@
 
 #define N (600u << 10)
 
-struct fixture {
-	struct engine_thread *t;
-	uint8_t *in, *mid, *out;
-};
-
 static int setup(void **state)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
-
-	f->t = engine_thread_new();
-	f->in = malloc(N);
-	f->mid = malloc(2 * N);
-	f->out = malloc(2 * N);
-	*state = f;
-	return !(f->t && f->in && f->mid && f->out);
-}
-
-static int teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	engine_thread_free(f->t);
-	free(f->in);
-	free(f->mid);
-	free(f->out);
-	free(f);
-	return 0;
+	return fixture_new(state, N, 2 * N, 2 * N);
 }
 
 /* Noise that returns at every distance up to period, so that a match of that distance is always worth it. */
@@ -217,5 +193,5 @@ int main(void)
 		cmocka_unit_test(level_0_is_stored),	     cmocka_unit_test(bad_parameters),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, setup, fixture_free);
 }

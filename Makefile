@@ -5,6 +5,7 @@
 # make check      all tests
 # make bench      ratios against other tools, side by side
 # make install    PREFIX=/usr/local DESTDIR=
+# make demo-vm    the same through the inbox NVMe driver, in a virtual machine
 #
 # Variants: SAN=address,undefined builds into build-san/, FUZZ=1 (clang) the fuzz targets.
 
@@ -43,11 +44,11 @@ LIBDEFLATE := $(shell echo 'int libdeflate_crc32(int, void *, int); int f(void);
 	echo -l:libdeflate.a || echo -ldeflate)
 endif
 ENGINE_LIBS := -lisal $(LIBDEFLATE) -llz4 -lzstd -lz -lcrypto
-LIBS := $(ENGINE_LIBS) -pthread
+LIBS := $(ENGINE_LIBS) -luring -pthread
 TOOL_LIBS := -ljson-c -lcrypto
 
 # Directories in the order of their dependencies; see Documentation/architecture.rst.
-LAYERS := base wire engine model transport api
+LAYERS := base wire engine model device nvmetcp transport api
 # The model and what it stands on is freestanding: it is compiled as a kernel module would have it.
 FREESTANDING := base wire model
 
@@ -55,9 +56,12 @@ src = $(sort $(wildcard lib/$(1)/*.c))
 obj = $(patsubst %.c,$(B)/%.o,$(call src,$(1)))
 LIB_OBJS := $(foreach l,$(LAYERS),$(call obj,$(l)))
 TOOL_OBJS := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tools/accel/*.c)))
+# The daemon is the other end of the wire: it is made of the layers below the library's own ends.
+ACCELD_OBJS := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tools/acceld/*.c)))
+ACCELD_LAYERS := device nvmetcp model engine wire base
 
 .PHONY: all demo check bench install uninstall clean deps lint tests fuzz docs
-all: $(B)/libaccel.so $(B)/libaccel.a $(B)/accel
+all: $(B)/libaccel.so $(B)/libaccel.a $(B)/accel $(if $(wildcard tools/acceld/main.c),$(B)/acceld)
 
 $(B)/%.o: %.c
 	@mkdir -p $(@D)
@@ -90,10 +94,14 @@ $(B)/accel: $(TOOL_OBJS) $(B)/libaccel.so
 	$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $(TOOL_OBJS) -L$(B) -laccel $(TOOL_LIBS) -pthread \
 		-Wl,-rpath,'$$ORIGIN:$$ORIGIN/../lib'
 
+$(B)/acceld: $(ACCELD_OBJS) $(foreach l,$(ACCELD_LAYERS),$(B)/$(l).a)
+	$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(ENGINE_LIBS) -pthread
+
 # Tests: tests/unit/test_LAYER_*.c links the layers up to its own; tests/api/*.c the whole library.
 deps_of = $(strip $(if $(filter base,$(1)),base,$(if $(filter wire,$(1)),wire base,\
 	$(if $(filter model,$(1)),model wire base,$(if $(filter engine,$(1)),engine wire base,\
-	api transport model engine wire base)))))
+	$(if $(filter nvmetcp,$(1)),nvmetcp base,$(if $(filter device,$(1)),device model engine wire base,\
+	api transport device nvmetcp model engine wire base)))))))
 layer_of = $(word 2,$(subst _, ,$(notdir $(1))))
 UNIT := $(sort $(wildcard tests/unit/test_*.c))
 APIT := $(sort $(wildcard tests/api/test_*.c))

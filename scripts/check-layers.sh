@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# The direction of dependencies: tools -> include/accel -> api -> transport -> wire, model -> engine -> base.
+# The direction of dependencies: tools -> include/accel -> api -> transport ->
+# device, nvmetcp -> model, engine -> wire -> base.
 # Prints TAP.
 set -u
 cd "$(dirname "$0")/.."
@@ -23,8 +24,11 @@ forbid "base stands on nothing" lib/base '\.\./|accel/|linux/nvme'
 forbid "wire stands on base" lib/wire '(\.\./)+(api|transport|model|engine|nvmetcp)/|accel/'
 forbid "model stands on wire and base" lib/model '(\.\./)+(api|transport|engine|nvmetcp)/|accel/|std(io|lib)\.h|unistd'
 forbid "engines know buffers only" lib/engine '(\.\./)+(api|transport|model|nvmetcp)/|accel/'
+forbid "PDUs stand on base" lib/nvmetcp '(\.\./)+(api|transport|model|device|engine|wire)/|accel/'
+forbid "devices stand on the model and engines" lib/device '(\.\./)+(api|transport|nvmetcp)/|accel/'
 forbid "transports do not know the library above them" lib/transport '(\.\./)+api/|accel/'
-forbid "tools use the public headers only" tools '(\.\./)*(lib|api|transport|wire|model|engine|base)/'
+forbid "the daemon is no user of the library" tools/acceld '(\.\./)+(lib/)?(api|transport)/|accel/'
+forbid "the command uses the public headers only" tools/accel '(\.\./)*(lib|api|transport|wire|model|engine|base)/'
 forbid "public headers use public headers only" include/accel '\.\./|linux/|(api|transport|wire|model|engine|base)/'
 n=$((n + 1))
 missing=$(git ls-files '*.c' '*.h' '*.sh' '*.py' '*.rst' '*.1' '*.3' 'Makefile' '.ci/run' 2>/dev/null | while read -r f; do

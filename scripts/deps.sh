@@ -6,9 +6,10 @@
 set -eu
 
 build="gcc make pkg-config libc6-dev libisal-dev libdeflate-dev liblz4-dev libzstd-dev libssl-dev zlib1g-dev \
-libjson-c-dev python3"
+libjson-c-dev liburing-dev python3"
 test="clang libclang-rt-dev libcmocka-dev gzip pigz isal libdeflate-tools lz4 zstd openssl tabix dictzip \
-time python3-docutils python3-cryptography-vectors man-db groff g++ util-linux gnuplot-nox"
+time python3-docutils python3-cryptography-vectors man-db groff g++ util-linux gnuplot-nox \
+qemu-system-x86 busybox-static cpio kmod xz-utils nvme-cli fio tshark parted e2fsprogs iproute2 udev multipath-tools procps"
 bench="isal libdeflate-tools pigz zstd lz4 gzip python3 gnuplot-nox"
 
 want=

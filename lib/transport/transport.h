@@ -21,6 +21,13 @@ struct transport_env {
 	bool forked;			/* this is a child: free memory, touch no lock, thread or device */
 	unsigned int ncpu;		/* that the process may use */
 	struct soft_nodes *soft;
+	/*
+	 * Who this host is to controllers over a network; the same as the inbox initiator's where that has an identity
+	 * (/etc/nvme/hostnqn, /etc/nvme/hostid), else made from /etc/machine-id. Set by transport_env_init().
+	 */
+	char hostnqn[224];
+	uint8_t hostid[16];
+	const char *sysfs, *devdir;	/* "/sys", "/dev"; tests have trees of their own */
 };
 
 /* 0 or -ENOMEM. log must be set before; no transport device may be open any more at the end. */
@@ -43,6 +50,12 @@ struct transport_queue;		/* commands in flight, one thread at a time */
 
 /* What a transport is like (transport_ops.flags). */
 #define TRANSPORT_CAN_BORROW	1u	/* BORROW saves copies, if the read of a job comes before its write */
+/*
+ * Commands of one queue arrive in the order of their submission, so that the read of a job may come first and lend
+ * the device its buffer. The result is then released with the first answer (RELEASE_RESULT): if that answer is lost
+ * on the way, the job is run again.
+ */
+#define TRANSPORT_ORDERED	2u
 
 struct transport_cmd {
 	uint32_t flags;
@@ -62,6 +75,22 @@ struct transport_cmd {
 	struct transport_cmd *next;	/* the transport's while it has the command */
 	uint64_t priv[16];		/* the transport's */
 };
+
+/* How a namespace is reached, for people and for limits. Strings are "" where they are not known. */
+struct transport_info {
+	char kind[16];			/* "soft", "tcp", "pcie", "rdma", "loop", "fc" */
+	int numa_node;			/* -1: unknown */
+	/*
+	 * Most bytes of a command that stay one command on the way; 0: any. Longer ones are split by the transport
+	 * (writes) or must not be sent as one (reads of the WAIT alias: the rest is read when the job has ended).
+	 */
+	uint64_t max_nbytes;
+	char address[128];		/* "traddr=127.0.0.1,trsvcid=4420" */
+	char subnqn[224], serial[21], model[41], firmware[9];
+	int64_t kato_ms, ctrl_loss_tmo_s, reconnect_delay_s;	/* -1: unknown or none */
+};
+
+enum transport_hold { TRANSPORT_HOLD_NONE, TRANSPORT_HOLD_SHARED, TRANSPORT_HOLD_EXCLUSIVE };
 
 struct transport_ops {
 	const char *name;		/* "soft", "block", "uring", "tcp" */
@@ -93,9 +122,20 @@ struct transport_ops {
 	int (*fd)(struct transport_queue *q);
 	/* A subsystem reset; -ENOTSUP where that is not the transport's to do. */
 	int (*reset)(struct transport_dev *dev);
+	/* Fills what is known; cheap, no command is sent. */
+	int (*info)(struct transport_dev *dev, struct transport_info *info);
+	/* Identify Controller, 4096 bytes; -ENOTSUP. */
+	int (*identify_ctrl)(struct transport_dev *dev, void *page);
+	/* nbytes (a multiple of 4) of a log page of the controller from byte off; -ENOTSUP, -ENOENT: it has none. */
+	int (*log_page)(struct transport_dev *dev, uint8_t lid, uint64_t off, void *buf, uint32_t nbytes);
+	/* flock() of a node, so that what looks at disks keeps away. 0, -EBUSY at once; 0 where there is no node. */
+	int (*hold)(struct transport_dev *dev, enum transport_hold how);
 };
 
 extern const struct transport_ops transport_soft;	/* soft:[threads=N][,slots=N][,nsid=N] */
+extern const struct transport_ops transport_tcp;	/* tcp://HOST[:PORT][/NQN][?nsid=N&...] */
+extern const struct transport_ops transport_uring;	/* /dev/nvmeXnY: io_uring, O_DIRECT; /dev/ngXnY: passthrough */
+extern const struct transport_ops transport_block;	/* /dev/nvmeXnY, where io_uring is forbidden: threads */
 extern const struct transport_ops transport_fault;	/* fault:SPEC,NAME: another transport, misbehaving */
 
 /* The transport that a device name belongs to, or NULL. */

@@ -747,4 +747,61 @@ enum nvme_accel_alg {
 	NVME_ACCEL_ALG_ADLER32		= 6,
 };
 
-#endif /* _UAPI_LINUX_NVME_ACCEL_H */
+/* Log page C1h of a controller that is software: what it has done since it started. Counters only grow, but for
+ * those that end in _now. Not part of a namespace; a target that has none answers Invalid Log Page. */
+#define NVME_ACCEL_LOG_TARGET	0xc1u
+#define NVME_ACCEL_TARGET_MAGIC	"ATGT"
+#define NVME_ACCEL_NTARGET_SC	64u
+
+struct nvme_accel_target_sc {
+	__le16	status;		/* SCT << 8 | SC */
+	__u8	rsvd2[6];
+	__le64	count;
+};
+
+NVME_ACCEL_SIZE(nvme_accel_target_sc, 16);
+
+struct nvme_accel_target_stats {
+	__u8	magic[4];
+	__u8	version;
+	__u8	rsvd5[3];
+	__le64	uptime_ns;
+	__le64	conns;		/* TCP connections accepted */
+	__le64	conns_now;
+	__le64	conns_refused;	/* by a limit */
+	__le64	conns_failed;	/* ended by a fatal transport error or a timeout of the handshake */
+	__le64	ctrls;		/* associations */
+	__le64	ctrls_now;
+	__le64	connects_refused;
+	__le64	cmds_admin;
+	__le64	cmds_read;
+	__le64	cmds_write;
+	__le64	cmds_other;
+	__le64	cmds_failed;	/* completed with a status other than success */
+	__le64	cmds_aborted;
+	__le64	cmds_now;
+	__le64	bytes_in;	/* data of commands */
+	__le64	bytes_out;
+	__le64	term_sent;	/* TermReq PDUs */
+	__le64	term_received;
+	__le64	digest_errors;
+	__le64	keepalive_expiries;
+	__le64	mem_limit;	/* bytes for data buffers and requests */
+	__le64	mem_used;
+	__le64	mem_waits;	/* commands that waited for memory */
+	__le64	held_now;	/* held commands of all namespaces */
+	__u8	rsvd208[48];
+	__le64	fes[8];		/* fatal transport errors found, by FES */
+	__le64	lat_log2[NVME_ACCEL_NLAT];	/* I/O commands from capsule to response, as lat_total */
+	__u8	rsvd640[384];
+	struct nvme_accel_target_sc sc[NVME_ACCEL_NTARGET_SC];	/* statuses that occurred, success left out */
+	__u8	rsvd2048[2048];
+};
+
+NVME_ACCEL_AT(nvme_accel_target_stats, uptime_ns, 8);
+NVME_ACCEL_AT(nvme_accel_target_stats, fes, 256);
+NVME_ACCEL_AT(nvme_accel_target_stats, lat_log2, 320);
+NVME_ACCEL_AT(nvme_accel_target_stats, sc, 1024);
+NVME_ACCEL_SIZE(nvme_accel_target_stats, 4096);
+
+#endif

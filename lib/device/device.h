@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A software accelerator namespace: an instance of the device model, the engines behind it and one lock over
+ * both. The soft transport has them in the process of an application, acceld behind a network.
+ *
+ * Whoever calls the model holds the lock; engines run without it. A command's done() is called once, under the
+ * lock, in whatever thread: it must be short and may call nothing here but device_wake_later().
+ */
+#ifndef ACCEL_DEVICE_H
+#define ACCEL_DEVICE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include "../engine/engine.h"
+#include "../model/model.h"
+
+#define DEVICE_KINDS	7u		/* 1..7; 7 has all functions */
+#define DEVICE_ALL	7u
+#define DEVICE_MAX_THREADS 64u
+#define DEVICE_MAX_SLOTS 4096u
+
+struct device;
+
+struct device_opts {
+	unsigned int kind;		/* 1..DEVICE_KINDS */
+	unsigned int threads;		/* engines with threads of their own; 0: whoever submits and ticks runs jobs */
+	unsigned int slots;
+	unsigned int lbads;		/* log2 of the block size, 9 or 12; 0: 9 */
+	uint32_t here_nbytes;		/* with threads: jobs of at most so many bytes, input and output room
+					 * together, run in the thread that submitted them, before device_submit()
+					 * returns; 0: none */
+	uint32_t max_held;		/* commands that the model holds at most; 0: 4 * slots */
+	uint64_t max_memory;		/* bytes of slot memory that leases may have; 0: no limit */
+	uint64_t *memory;		/* what all devices that share max_memory have now (atomic); NULL: own */
+	bool host_leases;		/* FEAT.7: a lease belongs to the host that claimed it */
+	bool shared;			/* several controllers reach it (NMIC bit 0) */
+	const char *name;		/* NULL: of the kind */
+	const uint8_t *uuid;		/* 16 bytes; NULL: from kind, threads and slots, the same in every process */
+	void (*log)(void *arg, int level, const char *message);	/* may be NULL */
+	void *log_arg;
+};
+
+struct device_cmd {
+	struct model_cmd m;		/* the caller fills opcode, flags, off, nbytes, iov, niov, host */
+	void (*done)(struct device_cmd *cmd, uint16_t nvme_status);
+	/* A read submitted before this write and of no use without it: if the write is refused, it is ended too. */
+	struct device_cmd *pair;
+};
+
+/* 0, -EINVAL, -ENOMEM. No thread is started before the first job needs one. */
+int device_new(const struct device_opts *opts, struct device **dev);
+/* No command may be in flight (device_stop() sees to that). In a forked child: device_forget_fork(). */
+void device_free(struct device *dev);
+void device_free_forked(struct device *dev);	/* memory only: threads, lock and jobs are the parent's */
+/* Ends what is held and stops what runs; returns when every command has had its done(). Nothing may be submitted
+ * any more. At most seconds: an engine looks at its stop mark often. */
+void device_stop(struct device *dev);
+/* Ends the threads, which the next job starts again. */
+void device_rest(struct device *dev);
+
+void device_submit(struct device *dev, struct device_cmd *const *cmds, unsigned int n);
+/* Abort, or a lost connection: the command ends soon. False if it was not held any more. */
+bool device_cancel(struct device *dev, struct device_cmd *cmd);
+/* Does what is due; when to call next at the latest, in ns of CLOCK_MONOTONIC (UINT64_MAX: never). Cheap. */
+uint64_t device_tick(struct device *dev);
+void device_identify(struct device *dev, void *page);
+void device_stats(struct device *dev, struct nvme_accel_stats *page);
+void device_reset(struct device *dev);
+/* Keys that engines keep are wiped: at once where they rest, after the job where they work. */
+void device_forget(struct device *dev);
+
+/* Only within done(): *word is woken (wait_wake) as soon as the lock is free. */
+void device_wake_later(struct device *dev, uint32_t *word);
+
+/* "software compression", ...; NULL: no such kind. And the other way round by the kind's type: "compression",
+ * "erasure", "cipher", "digest", "checksum", "data", "all"; 0: none. */
+const char *device_kind_name(unsigned int kind);
+unsigned int device_kind(const char *type);
+
+#endif

@@ -31,13 +31,16 @@ enum ntcp_fes {
 };
 /* "PDU sequence error", ... ; "unknown" for other numbers. */
 const char *ntcp_fes_str(unsigned int fes);
+/* "CapsuleCmd", ... ; "unknown" for other numbers. */
+const char *ntcp_type_str(unsigned int type);
 
 #define NTCP_PORT	4420u
 #define NTCP_DISC_PORT	8009u
 #define NTCP_MAX_PDA	31u			/* PDU data alignment: in dwords, 0's based; 128 bytes at most */
 #define NTCP_IC_LEN	128u			/* ICReq and ICResp */
 #define NTCP_TERM_DATA	152u			/* most bytes of the offending header in a TermReq */
-#define NTCP_MAX_HDR	(128u + 4u + 128u)	/* header, digest, padding: what a builder may write */
+#define NTCP_MAX_PAD	128u			/* most bytes of padding that are taken */
+#define NTCP_MAX_HDR	(128u + 4u + NTCP_MAX_PAD)	/* header, digest, padding: what a builder may write */
 
 enum ntcp_role { NTCP_HOST, NTCP_CTRL };	/* which end this is */
 
@@ -77,7 +80,7 @@ enum ntcp_event {
 	NTCP_ERROR,		/* a fatal transport error: rx->fes, rx->fei, rx->why; nothing more is read */
 };
 
-enum ntcp_rx_state { NTCP_RX_HDR, NTCP_RX_DIGEST, NTCP_RX_PAD, NTCP_RX_DATA, NTCP_RX_DDGST, NTCP_RX_FAILED };
+enum ntcp_rx_state { NTCP_RX_HDR, NTCP_RX_PAD, NTCP_RX_DATA, NTCP_RX_DDGST, NTCP_RX_FAILED };
 
 struct ntcp_rx {
 	struct ntcp_params p;

@@ -35,6 +35,7 @@ struct ctrl;
 struct subsys;
 struct ns;
 
+#define ACCELD_VERSION	"0.1.0"		/* also Firmware Revision: 8 characters at most */
 #define NS_PER_MS	1000000ull
 #define NS_PER_S	1000000000ull
 #define MAX_REACTORS	64u
@@ -244,6 +245,9 @@ void queue_gone(struct ctrl *ctrl, uint16_t qid, struct conn *conn);
 void ctrl_alive(struct ctrl *ctrl, uint64_t now_ns);
 /* A number that tells hosts (Host NQN and Host ID) apart, for device_cmd.m.host. */
 uint64_t ctrl_host(const struct ctrl *ctrl);
+/* A command of a queue has failed with req->status: an entry of the error log. The connection calls it once before
+ * it sends the response; for no other reason than that log. */
+void ctrl_error(struct ctrl *ctrl, const struct req *req);
 struct subsys *ctrl_subsys(const struct ctrl *ctrl);
 
 /* ---- Namespaces (ns.c, ns_accel.c, ns_ram.c) ---- */
@@ -301,6 +305,7 @@ struct target {
 	struct reactor *reactor[MAX_REACTORS];
 	uint64_t slot_memory;		/* atomic, for device_opts.memory */
 	uint32_t stopping;		/* atomic: draining; Connect is refused */
+	uint8_t salt[16];		/* random: what ctrl_host() is made with */
 	pthread_mutex_t lock;		/* the fields below */
 	struct subsys *subsys;		/* the discovery subsystem among them */
 	struct ctrl *ctrl;

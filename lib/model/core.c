@@ -291,6 +291,11 @@ static void slots_tick(struct model *m, const struct lease *l, uint64_t now)
 			hold_tick(m, slot_at(m, l->range[r].first + i), now);
 }
 
+uint64_t model_due(const struct model *m)
+{
+	return m->next_due;
+}
+
 uint64_t model_tick(struct model *m)
 {
 	uint64_t now = now_ns(m);

@@ -47,8 +47,8 @@ static int parse(struct transport_env *env, const char *text, struct soft_opts *
 	size_t len;
 	int ret;
 
-	opts->nsid = SOFT_NS_ALL;
-	opts->threads = BASE_MIN(env->ncpu, SOFT_MAX_THREADS);
+	opts->nsid = DEVICE_ALL;
+	opts->threads = BASE_MIN(env->ncpu, DEVICE_MAX_THREADS);
 	opts->slots = 64;
 	while (*text) {
 		len = strcspn(text, ",");
@@ -59,7 +59,7 @@ static int parse(struct transport_env *env, const char *text, struct soft_opts *
 		if (*text == ',' && !*++text)
 			return -EINVAL;
 	}
-	if (opts->threads > SOFT_MAX_THREADS || !opts->slots || opts->slots > 4096)
+	if (opts->threads > DEVICE_MAX_THREADS || !opts->slots || opts->slots > DEVICE_MAX_SLOTS)
 		return -EINVAL;
 	return 0;
 }
@@ -75,7 +75,7 @@ static int soft_scan(struct transport_env *env, const char *options,
 	ret = parse(env, options ? options : "", &opts);
 	if (ret)
 		return ret;
-	for (nsid = 1; nsid <= SOFT_NS_ALL; nsid++) {
+	for (nsid = 1; nsid <= DEVICE_KINDS; nsid++) {
 		if (options && *options)
 			snprintf(name, sizeof(name), "soft:threads=%u,slots=%u,nsid=%u", opts.threads,
 				 opts.slots, nsid);
@@ -99,7 +99,7 @@ static int soft_open(struct transport_env *env, const char *name, struct transpo
 	ret = parse(env, name + 5, &opts);
 	if (ret)
 		return ret;
-	if (!soft_ns_name(opts.nsid))
+	if (!device_kind_name(opts.nsid))
 		return -ENOENT;
 	dev = calloc(1, sizeof(*dev));
 	if (!dev)
@@ -120,24 +120,55 @@ static void soft_close(struct transport_dev *dev)
 
 static int soft_identify(struct transport_dev *dev, void *page)
 {
-	soft_lock(dev->node);
-	soft_tick(dev->node, wait_now_ns());
-	model_identify(dev->node->model, page);
-	soft_unlock(dev->node);
+	device_identify(dev->node->dev, page);
 	return 0;
 }
 
 static int soft_reset(struct transport_dev *dev)
 {
-	soft_lock(dev->node);
-	model_reset(dev->node->model);
-	soft_unlock(dev->node);
+	device_reset(dev->node->dev);
+	return 0;
+}
+
+static int soft_info(struct transport_dev *dev, struct transport_info *info)
+{
+	(void)dev;
+	memset(info, 0, sizeof(*info));
+	strcpy(info->kind, "soft");
+	info->numa_node = -1;
+	info->kato_ms = info->ctrl_loss_tmo_s = info->reconnect_delay_s = -1;
+	return 0;
+}
+
+/* There is no controller. */
+static int soft_identify_ctrl(struct transport_dev *dev, void *page)
+{
+	(void)dev;
+	(void)page;
+	return -ENOTSUP;
+}
+
+static int soft_log_page(struct transport_dev *dev, uint8_t lid, uint64_t off, void *buf, uint32_t nbytes)
+{
+	(void)dev;
+	(void)lid;
+	(void)off;
+	(void)buf;
+	(void)nbytes;
+	return -ENOTSUP;
+}
+
+/* Nor a node that anybody else could open. */
+static int soft_hold(struct transport_dev *dev, enum transport_hold how)
+{
+	(void)dev;
+	(void)how;
 	return 0;
 }
 
 const struct transport_ops transport_soft = {
 	.name = "soft",
-	.flags = TRANSPORT_CAN_BORROW,
+	.flags = TRANSPORT_CAN_BORROW | TRANSPORT_ORDERED,
 	.scan = soft_scan,
 	.open = soft_open,
 	.close = soft_close,
@@ -148,4 +179,8 @@ const struct transport_ops transport_soft = {
 	.reap = soft_reap,
 	.fd = soft_queue_fd,
 	.reset = soft_reset,
+	.info = soft_info,
+	.identify_ctrl = soft_identify_ctrl,
+	.log_page = soft_log_page,
+	.hold = soft_hold,
 };

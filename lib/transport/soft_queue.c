@@ -36,10 +36,10 @@ static bool enough(const struct transport_queue *q)
 	return q->ndone >= q->want || q->nfree == q->depth;
 }
 
-/* From within a call of the model: the lock is held. */
-void soft_cmd_done(void *ctx, struct model_cmd *m, uint16_t nvme_status)
+/* From within a call of the device: the lock is held. */
+static void cmd_done(struct device_cmd *d, uint16_t nvme_status)
 {
-	struct soft_cmd *sc = (struct soft_cmd *)m;	/* m is its first member */
+	struct soft_cmd *sc = (struct soft_cmd *)d;	/* d is its first member */
 	struct transport_queue *q = sc->q;
 	struct transport_cmd *cmd = q->table[sc->index];
 
@@ -55,7 +55,7 @@ void soft_cmd_done(void *ctx, struct model_cmd *m, uint16_t nvme_status)
 	__atomic_store_n(&q->ndone, q->ndone + 1, __ATOMIC_RELEASE);
 	if (q->sleeping && enough(q)) {
 		q->sleeping = false;
-		soft_wake_later(ctx, &q->ndone);
+		device_wake_later(q->dev, &q->ndone);
 	}
 	fd_signal(q);
 }
@@ -68,6 +68,7 @@ int soft_queue_new(struct transport_dev *dev, unsigned int depth, struct transpo
 	if (!q)
 		return -ENOMEM;
 	q->node = dev->node;
+	q->dev = dev->node->dev;
 	q->fd = -1;
 	q->depth = q->nfree = depth;
 	wait_spinner_init(&q->spin, dev->node->env->ncpu);
@@ -98,7 +99,7 @@ static void cancel_all(struct transport_queue *q)
 		for (k = 0; k < q->nfree && taken; k++)
 			taken = q->free[k] != i;
 		if (taken)
-			model_cancel(q->node->model, &priv(cmd)->m);
+			device_cancel_locked(q->dev, &priv(cmd)->d);
 	}
 }
 
@@ -108,24 +109,23 @@ static void cancel_all(struct transport_queue *q)
  */
 static void wait_all(struct transport_queue *q)
 {
-	struct soft_node *node = q->node;
+	struct device *dev = q->dev;
 	uint32_t seen;
 
-	soft_lock(node);
+	device_lock(dev);
 	cancel_all(q);
 	while (q->nfree < q->depth) {
-		if (!node->opts.threads)
-			soft_run_here(node);
+		device_run_locked(dev);
 		seen = q->ndone;
 		q->want = 0;
 		q->sleeping = true;
-		soft_unlock(node);
+		device_unlock(dev);
 		wait_sleep(&q->ndone, seen, wait_now_ns() + 10000000u);
-		soft_lock(node);
-		soft_tick(node, wait_now_ns());
+		device_lock(dev);
+		device_tick_locked(dev, wait_now_ns());
 	}
 	q->sleeping = false;
-	soft_unlock(node);
+	device_unlock(dev);
 }
 
 void soft_queue_free(struct transport_queue *q)
@@ -142,41 +142,36 @@ void soft_queue_free(struct transport_queue *q)
 static void submit_one(struct transport_queue *q, struct transport_cmd *cmd)
 {
 	struct soft_cmd *sc = priv(cmd);
+	struct device_cmd *d = &sc->d;
 
 	sc->q = q;
 	sc->index = q->free[--q->nfree];
 	q->table[sc->index] = cmd;
 	cmd->nvme_status = 0;
-	sc->m.opcode = cmd->flags & TRANSPORT_WRITE ? MODEL_WRITE : MODEL_READ;
-	sc->m.flags = cmd->flags & TRANSPORT_BORROW ? MODEL_CMD_BORROW : 0;
-	sc->m.off = cmd->off;
-	sc->m.nbytes = cmd->nbytes;
-	sc->m.iov = cmd->iov;
-	sc->m.niov = cmd->niov;
-	sc->m.host = 0;
-	sc->m.next = NULL;
-	model_submit(q->node->model, &sc->m);
-	/*
-	 * The read may be held in a slot that is somebody else's by now, whose next job would answer it, or
-	 * lend its buffer: it must not outlive this turn of the lock.
-	 */
-	if (cmd->nvme_status && cmd->pair)
-		model_cancel(q->node->model, &priv(cmd->pair)->m);
+	d->m.opcode = cmd->flags & TRANSPORT_WRITE ? MODEL_WRITE : MODEL_READ;
+	d->m.flags = cmd->flags & TRANSPORT_BORROW ? MODEL_CMD_BORROW : 0;
+	d->m.off = cmd->off;
+	d->m.nbytes = cmd->nbytes;
+	d->m.iov = cmd->iov;
+	d->m.niov = cmd->niov;
+	d->m.host = 0;
+	d->done = cmd_done;
+	d->pair = cmd->pair ? &priv(cmd->pair)->d : NULL;
+	device_submit_locked(q->dev, d);
 }
 
 int soft_submit(struct transport_queue *q, struct transport_cmd **cmds, unsigned int n)
 {
-	struct soft_node *node = q->node;
+	struct device *dev = q->dev;
 	unsigned int i;
 
-	soft_lock(node);
+	device_lock(dev);
 	/* Whoever only polls never waits for the clock elsewhere; what is due comes before what is new. */
-	node->tick_ns = model_tick(node->model);
+	device_tick_locked(dev, wait_now_ns());
 	for (i = 0; i < n && q->nfree; i++)
 		submit_one(q, cmds[i]);
-	if (!node->opts.threads)
-		soft_run_here(node);
-	soft_unlock(node);
+	device_run_locked(dev);
+	device_unlock(dev);
 	return i ? (int)i : -EAGAIN;
 }
 
@@ -199,58 +194,57 @@ static unsigned int take(struct transport_queue *q, struct transport_cmd **done,
 /* With the lock held at both ends: until one more command or enough are done, a tick is due or time is up. */
 static void wait_one(struct transport_queue *q, uint64_t deadline)
 {
-	struct soft_node *node = q->node;
+	struct device *dev = q->dev;
 	uint32_t seen = q->ndone;
+	uint64_t due;
 
-	soft_unlock(node);
+	device_unlock(dev);
 	if (wait_spin(&q->spin, &q->ndone, seen)) {
-		soft_lock(node);
+		device_lock(dev);
 		return;
 	}
-	soft_lock(node);
+	device_lock(dev);
 	if (enough(q))
 		return;
-	node->tick_ns = model_tick(node->model);
+	due = device_tick_locked(dev, wait_now_ns());
 	/* Without workers a job that has come meanwhile is ours to run; with them it is not worth staying up. */
-	if (enough(q) || (node->first && !node->opts.threads))
+	if (enough(q) || device_has_work_locked(dev))
 		return;
 	seen = q->ndone;
 	q->sleeping = true;
-	deadline = BASE_MIN(deadline, node->tick_ns);
-	soft_unlock(node);
-	wait_sleep(&q->ndone, seen, deadline);
-	soft_lock(node);
+	device_unlock(dev);
+	wait_sleep(&q->ndone, seen, BASE_MIN(deadline, due));
+	device_lock(dev);
 	q->sleeping = false;
 }
 
 int soft_reap(struct transport_queue *q, struct transport_cmd **done, unsigned int max, unsigned int min,
 	      int timeout_ms)
 {
-	struct soft_node *node = q->node;
+	struct device *dev = q->dev;
 	uint64_t deadline = UINT64_MAX, now;
 	unsigned int n;
 
-	soft_lock(node);
+	device_lock(dev);
 	q->want = BASE_MIN(BASE_MAX(min, 1u), max);
 	if (q->first && (timeout_ms == 0 || enough(q))) {
 		n = take(q, done, max);
-		soft_unlock(node);
+		device_unlock(dev);
 		return (int)n;
 	}
 	now = wait_now_ns();
 	if (timeout_ms >= 0)
 		deadline = now + (uint64_t)timeout_ms * 1000000u;
 	for (;;) {
-		soft_tick(node, now);
-		if (!node->opts.threads)
-			soft_run_here(node);
+		device_tick_locked(dev, now);
+		device_run_locked(dev);
 		if ((q->first && enough(q)) || now >= deadline)
 			break;
 		wait_one(q, deadline);
 		now = wait_now_ns();
 	}
 	n = take(q, done, max);
-	soft_unlock(node);
+	device_unlock(dev);
 	return (int)n;
 }
 
@@ -258,13 +252,13 @@ int soft_queue_fd(struct transport_queue *q)
 {
 	int ret;
 
-	soft_lock(q->node);
+	device_lock(q->dev);
 	if (q->fd < 0) {
 		q->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 		if (q->fd >= 0 && q->first)
 			fd_signal(q);
 	}
 	ret = q->fd >= 0 ? q->fd : -errno;
-	soft_unlock(q->node);
+	device_unlock(q->dev);
 	return ret;
 }

@@ -4,7 +4,8 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-#include "soft.h"
+#include "../base/bits.h"
+#include "wait.h"
 
 #define SPIN_NS		20000u
 #define CREDIT_START	4

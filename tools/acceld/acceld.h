@@ -48,6 +48,12 @@ struct ns;
 enum log_level { LOG_ERROR, LOG_WARNING, LOG_INFO, LOG_DEBUG };	/* syslog prefixes <3> <4> <6> <7> under systemd */
 
 struct logger;				/* in struct target; counts what it suppresses */
+struct mem;				/* of struct target, too: data buffers (mem.c) */
+struct listeners;			/* and sockets that listen (listen.c) */
+
+int log_start(struct target *t, int level);	/* 0 or -ENOMEM; before it and without a target all is printed */
+void log_stop(struct target *t);
+void log_set_level(struct target *t, int level);
 /* event: one word, a constant ("connect-refused"). fmt: key=value pairs; text from outside goes through log_q(). */
 void log_event(struct target *t, enum log_level level, const char *event, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
@@ -200,7 +206,7 @@ struct req {
 	void *buf;
 	struct ntcp_xfer xfer;
 	struct req *next;
-	uint64_t priv[8];
+	uint64_t priv[14];
 };
 
 /* Any thread, also under the lock of a device; once a request. */
@@ -299,6 +305,8 @@ static inline struct ns *subsys_ns(const struct subsys *s, uint32_t nsid)
 struct target {
 	struct conf *conf;		/* limits: as at the start; the rest as of the last reload */
 	struct logger *log;
+	struct mem *mem;
+	struct listeners *listeners;
 	struct counters count;
 	uint64_t start_ns;
 	unsigned int nreactor;

@@ -90,6 +90,7 @@ static const struct model_env device_env = {
 	.mem_put = env_mem_put,
 	.job_start = work_start,
 	.job_stop = work_stop,
+	.job_waits = work_waits,
 	.cmd_done = cmd_done,
 	.engines = work_engines,
 };

@@ -78,6 +78,7 @@ void cmd_done(void *ctx, struct model_cmd *m, uint16_t nvme_status);
 /* work.c: of the model's environment. */
 uint32_t work_start(void *ctx, struct model_job *job);
 void work_stop(void *ctx, struct model_job *job);
+int work_waits(void *ctx, const struct model_job *job);
 void work_engines(void *ctx, struct nvme_accel_engines *page);
 /* With the lock held, which is dropped while an engine runs: all jobs that wait, whoever they wait for. */
 void work_run_queue(struct device *dev);

@@ -43,6 +43,7 @@ static void queue_push(struct device *dev, struct model_job *job)
 	struct job_list *q = &dev->queue;
 	struct model_job **at = &q->first;
 
+	job->env_priv = dev;		/* see work_waits() */
 	queue_count(dev, 1);
 	if (!q->first || q->last->priority >= job->priority) {
 		list_add(q, job);
@@ -58,8 +59,10 @@ static struct model_job *queue_pop(struct device *dev)
 {
 	struct model_job *job = list_pop(&dev->queue);
 
-	if (job)
+	if (job) {
+		job->env_priv = NULL;
 		queue_count(dev, -1);
+	}
 	return job;
 }
 
@@ -379,6 +382,7 @@ uint32_t work_start(void *ctx, struct model_job *job)
 	struct device *dev = ctx;
 
 	if (dev->submitting && dev->opts.here_nbytes && is_small(dev, &job->job)) {
+		job->env_priv = NULL;
 		list_add(&dev->here, job);
 		return NVME_ACCEL_OK;
 	}
@@ -392,6 +396,13 @@ void work_stop(void *ctx, struct model_job *job)
 {
 	(void)ctx;
 	__atomic_store_n(&job->job.stop, 1, __ATOMIC_RELAXED);
+}
+
+/* The lock is held, and a job is begun by whoever takes it from the queue. */
+int work_waits(void *ctx, const struct model_job *job)
+{
+	(void)ctx;
+	return job->env_priv != NULL;
 }
 
 void work_engines(void *ctx, struct nvme_accel_engines *page)

@@ -76,6 +76,17 @@ void data_use_memory(struct model *m, struct slot *s)
 	job->nin = job->in_len ? 1 : 0;
 }
 
+/* So will its output. */
+void data_out_memory(struct model *m, struct slot *s)
+{
+	struct job *job = &s->mj.job;
+
+	s->out_iov[0].iov_base = slot_out(m, s);
+	s->out_iov[0].iov_len = (size_t)job->out_max;
+	job->out = s->out_iov;
+	job->nout = job->out_max ? 1 : 0;
+}
+
 /* Takes the whole input from a write that has all of it. No need of the map: nothing is missing. */
 void data_copy(struct model *m, struct slot *s, struct model_cmd *cmd)
 {

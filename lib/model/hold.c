@@ -16,7 +16,7 @@ void hold(struct model *m, struct slot *s, struct model_cmd *cmd, uint8_t alias,
 	m->nheld++;
 	if (cmd->opcode == MODEL_READ)
 		m->count.held_reads++;
-	if (cmd->flags & MODEL_CMD_BORROW)
+	if (cmd->flags & MODEL_CMD_LOCAL)
 		return;
 	cmd->deadline_ns = now + m->id.holdmax_ms * NS_PER_MS;
 	due(m, cmd->deadline_ns);
@@ -81,10 +81,10 @@ void hold_answer(struct model *m, struct slot *s, int alias)
 }
 
 /*
- * Ends the reads by which the host of a broken descriptor waits for its job: they would wait for nothing.
- * Another host's go on.
+ * A write of the host has been refused: the reads that wait for its job would wait for nothing. See model.h, also for
+ * what happens if a read was somebody else's of the same host.
  */
-void hold_answer_host(struct model *m, struct slot *s, uint8_t alias, uint64_t host)
+void hold_refused(struct model *m, struct slot *s, uint8_t alias, uint64_t host)
 {
 	struct model_cmd **link = &s->held, *c;
 
@@ -96,6 +96,21 @@ void hold_answer_host(struct model *m, struct slot *s, uint8_t alias, uint64_t h
 		*link = c->next;
 		answer(m, s, c);
 	}
+}
+
+/* Gives a job that no engine has begun slot memory instead of the command's buffer; 0 if one has begun. */
+static int take_back(struct model *m, struct slot *s, struct model_cmd *cmd)
+{
+	if (!m->env.job_waits || !m->env.job_waits(m->ctx, &s->mj))
+		return 0;
+	if (cmd == s->in_cmd) {
+		data_copy(m, s, cmd);
+		s->in_cmd = NULL;
+	} else {
+		data_out_memory(m, s);
+		s->out_cmd = NULL;
+	}
+	return 1;
 }
 
 /* HOLDMAX and the time limit of the job. */
@@ -110,8 +125,10 @@ void hold_tick(struct model *m, struct slot *s, uint64_t now)
 			due(m, s->limit_ns);
 	}
 	while ((c = *link)) {
-		if (c->deadline_ns > now || lent(s, c)) {
+		if (c->deadline_ns > now)
 			due(m, c->deadline_ns);
+		/* One that stays for an engine ends with the job: there is nothing to be called for. */
+		if (c->deadline_ns > now || (lent(s, c) && !take_back(m, s, c))) {
 			link = &c->next;
 			continue;
 		}
@@ -125,9 +142,11 @@ static void cancel(struct model *m, struct slot *s, struct model_cmd **link)
 {
 	struct model_cmd *cmd = *link;
 
+	int local = cmd->flags & MODEL_CMD_LOCAL;
+
 	cmd->kind |= KIND_CANCELLED;
-	if (lent(s, cmd)) {
-		job_stop(m, s, NVME_ACCEL_ABORTED);
+	if (lent(s, cmd) && (local || !take_back(m, s, cmd))) {
+		job_stop(m, s, local ? NVME_ACCEL_ABORTED : NVME_ACCEL_DATA_MISSING);
 		return;
 	}
 	*link = cmd->next;

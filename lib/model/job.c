@@ -86,15 +86,10 @@ static int borrow_output(struct model *m, struct slot *s)
 
 void job_start(struct model *m, struct slot *s)
 {
-	struct job *job = &s->mj.job;
 	uint32_t code;
 
-	if (!borrow_output(m, s)) {
-		s->out_iov[0].iov_base = slot_out(m, s);
-		s->out_iov[0].iov_len = (size_t)job->out_max;
-		job->out = s->out_iov;
-		job->nout = job->out_max ? 1 : 0;
-	}
+	if (!borrow_output(m, s))
+		data_out_memory(m, s);
 	s->state = NVME_ACCEL_ST_QUEUED;
 	s->at_engine = 1;
 	m->nengine++;
@@ -104,7 +99,7 @@ void job_start(struct model *m, struct slot *s)
 	/* BUSY would say that the sequence number is unused. */
 	s->at_engine = 0;
 	m->nengine--;
-	clear_outcome(job);
+	clear_outcome(&s->mj.job);
 	job_end(m, s, NVME_ACCEL_NO_RESOURCES, 0, s->ready_ns);
 }
 

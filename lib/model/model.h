@@ -27,22 +27,36 @@ enum model_opcode { MODEL_READ = 2, MODEL_WRITE = 1, MODEL_FLUSH = 0 };	/* NVM o
 #define MODEL_SC_ABORTED	0x4007	/* by Abort or controller shutdown */
 
 #define MODEL_CMD_BORROW	1u
+#define MODEL_CMD_LOCAL		2u
 /*
- * BORROW: the command's buffers may be used in place; held commands that have it know no HOLDMAX.
+ * BORROW: the command's buffers may be used in place until it ends.
  *
  * A write with COMPLETE_ON_DONE that carries the whole input lends it to the engine and is held until the
  * job has ended. A read of the WAIT alias that is held when the job starts, begins with the status block
  * and has room for out_max behind it lends its buffer to a job with RELEASE_RESULT; such a result cannot
- * be read again (its status can, without OUTPUT_VALID). So submit the read first, then the write: with both
- * no payload is copied and no slot memory touched. Where lending is not possible (the write could not be
- * held for want of room, a list in too many pieces) the model copies, and all else is the same.
+ * be read again (its status can, without OUTPUT_VALID: whoever lost the answer runs the job again). So submit
+ * the read first, then the write: with both no payload is copied and no slot memory touched. Where lending is
+ * not possible (the write could not be held for want of room, a list in too many pieces) the model copies,
+ * and all else is the same.
  *
- * A read with BORROW of a job with RELEASE_RESULT is not padded: what lies beyond out_len (beyond the status
+ * While an engine uses a buffer its command cannot end, at HOLDMAX neither; what is lent to a job that no
+ * engine has begun (job_waits()) is taken back first. model_cancel() and the like stop the job, and the
+ * command completes from model_job_done(): with LOCAL the job is ABORTED, without it is DATA_MISSING, which
+ * tells a host that has come back by another path to run it again.
+ *
+ * LOCAL: the buffers are memory of the one process that sends and executes; no path between them loses or
+ * cuts off a command, and nothing in a buffer is another one's secret. So a held command knows no HOLDMAX, and
+ * a read with BORROW of a job with RELEASE_RESULT is not padded: what lies beyond out_len (beyond the status
  * block if the job did not end well) is as the caller, or a job that was stopped, left it. All other reads
  * have zeros there.
- *
- * While an engine uses a buffer its command cannot end: model_cancel() and the like stop the job, and the
- * command completes from model_job_done().
+ */
+
+/*
+ * Reads that wait for nothing. Nobody tells the model which read waits for which write, and the slot may be
+ * another process's by the time the write comes. But a held read may end early at any time, as at HOLDMAX,
+ * and whoever still wants the job asks again. So a write to a write half that is refused, for whatever reason,
+ * ends the held reads of the same host, slot and alias, but for those that an engine has. With FEAT.7
+ * nobody else's can be there; without it the other hosts' go on.
  */
 
 /*
@@ -101,6 +115,11 @@ struct model_env {
 	uint32_t (*job_start)(void *ctx, struct model_job *job);
 	/* The job should end soon; it still ends by model_job_done(). */
 	void (*job_stop)(void *ctx, struct model_job *job);
+	/*
+	 * Whether no engine has begun the job, and none will before the call of the model that asks returns: the
+	 * model may then give the job other buffers. May be NULL: nobody knows.
+	 */
+	int (*job_waits)(void *ctx, const struct model_job *job);
 	void (*cmd_done)(void *ctx, struct model_cmd *cmd, uint16_t nvme_status);
 	/* How many engines are busy and how many jobs wait, for the pages; may be NULL. */
 	void (*engines)(void *ctx, struct nvme_accel_engines *page);

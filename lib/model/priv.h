@@ -226,6 +226,7 @@ int data_write(struct model *m, struct slot *s, struct model_cmd *cmd, uint8_t a
 int data_borrow(struct model *m, struct slot *s, struct model_cmd *cmd);
 void data_copy(struct model *m, struct slot *s, struct model_cmd *cmd);
 void data_use_memory(struct model *m, struct slot *s);
+void data_out_memory(struct model *m, struct slot *s);
 static inline uint8_t *slot_in(const struct model *m, const struct slot *s, uint8_t alias)
 {
 	return s->mem + alias * m->in_area;
@@ -254,7 +255,7 @@ void hold(struct model *m, struct slot *s, struct model_cmd *cmd, uint8_t alias,
 struct model_cmd *hold_find_read(const struct slot *s, uint8_t alias);
 int hold_has_read(const struct slot *s);
 void hold_answer(struct model *m, struct slot *s, int alias);
-void hold_answer_host(struct model *m, struct slot *s, uint8_t alias, uint64_t host);
+void hold_refused(struct model *m, struct slot *s, uint8_t alias, uint64_t host);
 void hold_tick(struct model *m, struct slot *s, uint64_t now);
 
 /* pages.c */

@@ -127,7 +127,9 @@ static uint64_t readable(const struct slot *s, uint8_t alias)
 
 static int unpadded(const struct slot *s, const struct model_cmd *cmd, uint8_t alias)
 {
-	return cmd->flags & MODEL_CMD_BORROW && s->lease != NO_LEASE && alias == s->cur &&
+	const uint32_t both = MODEL_CMD_BORROW | MODEL_CMD_LOCAL;
+
+	return (cmd->flags & both) == both && s->lease != NO_LEASE && alias == s->cur &&
 	       s->flags & NVME_ACCEL_JOB_RELEASE_RESULT;
 }
 
@@ -145,6 +147,17 @@ static void put_output(struct model *m, struct slot *s, struct model_cmd *cmd, s
 		iov_zero(pos, (size_t)(n - part));
 }
 
+/* The engine has written the output to the buffer of the read; what lies behind it may be anybody's. */
+static void pad_output(const struct slot *s, const struct model_cmd *cmd, struct iov_pos *pos, uint64_t n)
+{
+	uint64_t have = s->state == NVME_ACCEL_ST_DONE && !s->draining ? s->mj.job.out_len : 0;
+
+	if (cmd->flags & MODEL_CMD_LOCAL || have >= n)
+		return;
+	iov_skip(pos, have);
+	iov_zero(pos, (size_t)(n - have));
+}
+
 /* Fills the buffer of a read by how the slot stands now. */
 void read_answer(struct model *m, struct slot *s, struct model_cmd *cmd)
 {
@@ -156,8 +169,10 @@ void read_answer(struct model *m, struct slot *s, struct model_cmd *cmd)
 		put_status(m, s, cmd->alias, &pos);
 		off = m->block;
 		left -= m->block;
-		if (cmd == s->out_cmd)
-			return;		/* the engine has written the rest */
+		if (cmd == s->out_cmd) {
+			pad_output(s, cmd, &pos, left);
+			return;
+		}
 	}
 	if (left)
 		put_output(m, s, cmd, &pos, off - m->block, left);
@@ -183,7 +198,7 @@ static int wait_read(struct model *m, struct slot *s, struct model_cmd *cmd)
 		m->count.hold_refused++;
 		return 0;
 	}
-	now = cmd->flags & MODEL_CMD_BORROW ? 0 : now_ns(m);
+	now = cmd->flags & MODEL_CMD_LOCAL ? 0 : now_ns(m);
 	hold(m, s, cmd, cmd->alias, now);
 	return 1;
 }

@@ -297,24 +297,31 @@ static int desc_write(struct model *m, struct slot *s, struct model_cmd *cmd, ui
 	return sc;
 }
 
+static int half_write(struct model *m, struct slot *s, struct model_cmd *cmd, const struct wire_addr *a)
+{
+	uint64_t room = ((m->id.maxin + m->block - 1) & ~(uint64_t)(m->block - 1)) + m->block;
+
+	if (s->draining || !host_ok(m, &m->leases[s->lease], cmd->host))
+		return MODEL_SC_ACCESS_DENIED;
+	if (a->off + cmd->nbytes > room)
+		return MODEL_SC_INVALID_FIELD;
+	if (a->off)
+		return data_write(m, s, cmd, a->alias, a->off - m->block);
+	return desc_write(m, s, cmd, a->alias);
+}
+
 int slot_write(struct model *m, struct model_cmd *cmd, const struct wire_addr *a)
 {
 	struct slot *s = slot_at(m, a->slot);
-	uint64_t room = ((m->id.maxin + m->block - 1) & ~(uint64_t)(m->block - 1)) + m->block;
 	int sc;
 
 	if (a->half)
 		return MODEL_SC_INVALID_FIELD;
-	if (s->lease == NO_LEASE || s->draining || !host_ok(m, &m->leases[s->lease], cmd->host))
+	if (s->lease == NO_LEASE)
 		return MODEL_SC_ACCESS_DENIED;
-	if (a->off + cmd->nbytes > room)
-		sc = MODEL_SC_INVALID_FIELD;
-	else if (a->off)
-		return data_write(m, s, cmd, a->alias, a->off - m->block);
-	else
-		sc = desc_write(m, s, cmd, a->alias);
+	sc = half_write(m, s, cmd, a);
 	/* A job that will not come: its host need not wait for it. */
-	if (sc == MODEL_SC_INVALID_FIELD)
-		hold_answer_host(m, s, a->alias, cmd->host);
+	if (sc != MODEL_SC_OK && sc != MODEL_HELD)
+		hold_refused(m, s, a->alias, cmd->host);
 	return sc;
 }

@@ -149,7 +149,7 @@ static void submit_one(struct transport_queue *q, struct transport_cmd *cmd)
 	q->table[sc->index] = cmd;
 	cmd->nvme_status = 0;
 	d->m.opcode = cmd->flags & TRANSPORT_WRITE ? MODEL_WRITE : MODEL_READ;
-	d->m.flags = cmd->flags & TRANSPORT_BORROW ? MODEL_CMD_BORROW : 0;
+	d->m.flags = cmd->flags & TRANSPORT_BORROW ? MODEL_CMD_BORROW | MODEL_CMD_LOCAL : 0;
 	d->m.off = cmd->off;
 	d->m.nbytes = cmd->nbytes;
 	d->m.iov = cmd->iov;

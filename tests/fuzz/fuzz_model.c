@@ -103,7 +103,7 @@ static void submit(struct world *w, struct fcmd *f, uint32_t host)
 	uint64_t left = f->c.c.nbytes;
 	uint8_t *p = f->buf;
 
-	f->c.c.flags = how & 1 ? MODEL_CMD_BORROW : 0;
+	f->c.c.flags = (how & 1 ? MODEL_CMD_BORROW : 0) | (how & 0x80 ? MODEL_CMD_LOCAL : 0);
 	f->c.c.host = host ^ (how >> 1 & 7) / 7;
 	if (how & 4 && left > BLOCK) {
 		f->c.iov[n++] = (struct iovec){ p, BLOCK };

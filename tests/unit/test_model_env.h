@@ -13,6 +13,7 @@
 
 #define ENV_NJOB 128
 #define ENV_HELD (-1)
+#define IN_PLACE (MODEL_CMD_BORROW | MODEL_CMD_LOCAL)
 #define MS 1000000ull
 
 struct env {
@@ -25,6 +26,7 @@ struct env {
 	unsigned int njob;
 	unsigned int started, stops;
 	uint32_t refuse;			/* what job_start() answers; 0: takes the job */
+	int waits;				/* what job_waits() answers */
 	/* Memory. */
 	long live;				/* pieces that are out */
 	unsigned int gets;
@@ -114,6 +116,12 @@ static inline void env_job_stop(void *ctx, struct model_job *job)
 	((struct env *)ctx)->stops++;
 }
 
+static inline int env_job_waits(void *ctx, const struct model_job *job)
+{
+	(void)job;
+	return ((struct env *)ctx)->waits;
+}
+
 static inline void env_cmd_done(void *ctx, struct model_cmd *c, uint16_t sc)
 {
 	struct cmd *cmd = (struct cmd *)c;
@@ -133,6 +141,7 @@ static const struct model_env env_ops = {
 	.mem_put = env_mem_put,
 	.job_start = env_job_start,
 	.job_stop = env_job_stop,
+	.job_waits = env_job_waits,
 	.cmd_done = env_cmd_done,
 };
 

@@ -68,7 +68,7 @@ static void held_in_all(void **state)
 	fill(f, &d, 1, 4000);
 	d.flags |= NVME_ACCEL_JOB_COMPLETE_ON_DONE;
 	make_write(f, &d, 4000);
-	f->w.c.flags = MODEL_CMD_BORROW;
+	f->w.c.flags = IN_PLACE;
 	assert_int_equal(env_submit(&f->e, &f->w), 0);
 	memset(f->in, 0, 4000);		/* the sender has its buffer back */
 	env_run_all(&f->e);
@@ -152,10 +152,10 @@ static void in_place(void **state)
 	fill(f, &d, 1, 10000);
 	d.flags |= NVME_ACCEL_JOB_COMPLETE_ON_DONE | NVME_ACCEL_JOB_RELEASE_RESULT;
 	make_wait(f, 1, f->b + 16384);
-	f->r.c.flags = MODEL_CMD_BORROW;
+	f->r.c.flags = IN_PLACE;
 	assert_int_equal(env_submit(&f->e, &f->r), ENV_HELD);
 	make_write(f, &d, 10000);
-	f->w.c.flags = MODEL_CMD_BORROW;
+	f->w.c.flags = IN_PLACE;
 	assert_int_equal(env_submit(&f->e, &f->w), ENV_HELD);
 	assert_int_equal(f->e.njob, 1);
 	assert_ptr_equal(f->e.job[0]->job.in[0].iov_base, f->in);
@@ -188,9 +188,9 @@ static void lend(struct fix *f, uint64_t seq, uint64_t n, uint64_t room)
 	d.out_max = room;
 	d.flags |= NVME_ACCEL_JOB_COMPLETE_ON_DONE | NVME_ACCEL_JOB_RELEASE_RESULT;
 	make_wait(f, seq, f->b + rounded(f, room));
-	f->r.c.flags = MODEL_CMD_BORROW;
+	f->r.c.flags = IN_PLACE;
 	make_write(f, &d, n);
-	f->w.c.flags = MODEL_CMD_BORROW;
+	f->w.c.flags = IN_PLACE;
 }
 
 static void in_place_list_shapes(void **state)

@@ -107,9 +107,9 @@ static int start(struct fix *f, uint32_t slot, uint8_t who, uint32_t index, uint
 	f->w.c.niov = 2;
 	f->w.c.nbytes = 4608;
 	if (lend) {
-		f->w.c.flags = MODEL_CMD_BORROW;
+		f->w.c.flags = IN_PLACE;
 		cmd_set(&f->r, MODEL_READ, wire_wait_addr(&f->e.cfg.id, slot, seq), f->out, 4608);
-		f->r.c.flags = MODEL_CMD_BORROW;
+		f->r.c.flags = IN_PLACE;
 		assert_int_equal(env_submit(&f->e, &f->r), ENV_HELD);
 	}
 	return env_submit(&f->e, &f->w);
@@ -382,7 +382,7 @@ static void held_end_with_lease(void **state)
 
 	assert_int_equal(act(f, CLAIM, 0, 1, 1, 2), 0);
 	cmd_set(&f->r, MODEL_READ, wire_wait_addr(&f->e.cfg.id, 0, 1), f->out, 4608);
-	f->r.c.flags = MODEL_CMD_BORROW;
+	f->r.c.flags = IN_PLACE;
 	assert_int_equal(env_submit(&f->e, &f->r), ENV_HELD);
 	f->e.now += 10000 * MS;
 	model_tick(f->e.m);

@@ -58,7 +58,7 @@ static void submit(struct world *w, struct rcmd *r, uint64_t off, uint64_t n, ui
 {
 	r->c.c.off = off;
 	r->c.c.nbytes = n;
-	r->c.c.flags = r->borrow ? MODEL_CMD_BORROW : 0;
+	r->c.c.flags = (r->borrow ? MODEL_CMD_BORROW : 0) | (r->local ? MODEL_CMD_LOCAL : 0);
 	r->c.c.host = host;
 	cut(w, r);
 	w->commands++;
@@ -85,6 +85,7 @@ static void do_read(struct world *w)
 	if (!r)
 		return;
 	r->borrow = chance(w, 40) || w->pair >= 0;
+	r->local = host & 1;
 	r->off = chance(w, 85) ? 0 : B * rnd(w, 4);
 	memset(r->buf, FILL, sizeof(r->buf));
 	waits = wait && s->gen && !s->draining &&
@@ -186,6 +187,7 @@ static void do_desc(struct world *w)
 	if (!r)
 		return;
 	r->borrow = chance(w, 50) || w->pair >= 0;
+	r->local = w->lease[w->slot[slot].lease].client & 1;
 	if (chance(w, 5)) {
 		d.stage[0].op = NVME_ACCEL_OP_COMPRESS;
 		code = NVME_ACCEL_UNSUPPORTED_OP;
@@ -530,7 +532,7 @@ static void do_cancel(struct world *w)
 		return;
 	r->sc = MODEL_SC_ABORTED;
 	if (lent(s, r))
-		stop(w, r->slot, NVME_ACCEL_ABORTED);
+		stop(w, r->slot, r->local ? NVME_ACCEL_ABORTED : NVME_ACCEL_DATA_MISSING);
 	else
 		settle(w, r);
 	if (!model_cancel(w->e.m, &r->c.c))
@@ -549,7 +551,7 @@ static void do_host_gone(struct world *w)
 			continue;
 		r->sc = MODEL_SC_ABORTED;
 		if (lent(&w->slot[r->slot], r))
-			stop(w, r->slot, NVME_ACCEL_ABORTED);
+			stop(w, r->slot, r->local ? NVME_ACCEL_ABORTED : NVME_ACCEL_DATA_MISSING);
 		else
 			settle(w, r);
 	}

@@ -47,6 +47,7 @@ struct expect {
 struct rcmd {
 	struct cmd c;
 	int used, due, borrow, read;
+	int local;			/* as are all commands of a client with an odd number */
 	uint32_t slot;
 	uint8_t alias;
 	uint64_t deadline, off;		/* off: of a read within the half, without the WAIT bit */
@@ -213,7 +214,7 @@ static void expect_answer(struct world *w, struct rcmd *r)
 	x->out_len = s->out_len;
 	x->output = x->view.state == NVME_ACCEL_ST_DONE && (lent || !s->released);
 	x->lost = lent && s->draining;
-	x->bare = lent || (r->borrow && s->gen && alias_of(w, s->last) == r->alias &&
+	x->bare = (lent && r->local) || (r->borrow && r->local && s->gen && alias_of(w, s->last) == r->alias &&
 			   s->flags & NVME_ACCEL_JOB_RELEASE_RESULT);
 }
 
@@ -330,7 +331,7 @@ static void hold(struct world *w, struct rcmd *r)
 {
 	w->held++;
 	r->due = 0;
-	if (!r->borrow)
+	if (!r->local)
 		r->deadline = w->e.now + 1000 * MS;
 }
 
@@ -475,14 +476,10 @@ static void ref_whole(struct world *w, uint32_t slot, const struct wire_desc *d,
 	struct rlease *l = &w->lease[s->lease];
 
 	r->due = 1;
-	if (kind == 1) {		/* a stranger's */
-		r->sc = MODEL_SC_ACCESS_DENIED;
-		return;
-	}
-	if (kind == 2) {		/* damaged: its host's read on the alias is let go */
+	if (kind) {		/* a stranger's, or damaged: its host's read on the alias is let go */
 		struct rcmd *x = waiting_read(w, slot, r->alias);
 
-		r->sc = MODEL_SC_INVALID_FIELD;
+		r->sc = kind == 1 ? MODEL_SC_ACCESS_DENIED : MODEL_SC_INVALID_FIELD;
 		if (x && !lent(s, x) && x->c.c.host == (uint64_t)l->client)
 			settle(w, x);
 		return;

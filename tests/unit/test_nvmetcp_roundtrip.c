@@ -329,12 +329,52 @@ static void test_direct_places(void **state)
 	assert_int_equal(event, NTCP_NEED);
 }
 
+/*
+ * A sink is one PDU's: what is left of it is not the next one's. And the header stays for a TermReq, until the
+ * next one begins, as often as the receiver is asked for more.
+ */
+static void test_sink_and_header_are_of_one_pdu(void **state)
+{
+	struct ntcp_params tx = { NTCP_CTRL, true, true, 0, 0, 0, 0 };
+	struct ntcp_params rx = { NTCP_HOST, true, true, 0, 0, 0, 64 };
+	uint8_t b[256], room[32] = { 0 }, term[24 + NTCP_TERM_DATA];
+	struct iovec sink[2] = { { room, 16 }, { room + 16, 16 } }, to[4];
+	enum ntcp_event event;
+	struct ntcp_rx r;
+	size_t n, used;
+
+	(void)state;
+	n = one_c2h(b, &tx);
+	one_c2h(b + n, &tx);
+	ntcp_rx_init(&r, &rx);
+	ntcp_rx_ready(&r, &rx);
+	used = ntcp_rx(&r, b, n, &event);
+	ntcp_rx_sink(&r, sink, 2);
+	used += ntcp_rx(&r, b + used, n - used, &event);
+	assert_int_equal(event, NTCP_DATA_END);
+	ntcp_rx(&r, NULL, 0, &event);
+	assert_int_equal(event, NTCP_NEED);
+	assert_int_equal(ntcp_put_term(NTCP_HOST, term, 1, 0, &r), 48);
+	assert_memory_equal(term + 24, b, 24);
+	memset(room, 0xee, sizeof(room));
+	used += ntcp_rx(&r, b + used, 2 * n - used, &event);
+	assert_int_equal(event, NTCP_HEADER);
+	assert_int_equal(ntcp_rx_direct(&r, to, 4), 0);
+	used += ntcp_rx(&r, b + used, 2 * n - used, &event);
+	assert_int_equal(event, NTCP_DATA_END);
+	assert_true(r.ddgst_ok);
+	assert_int_equal(used, 2 * n);
+	for (n = 0; n < sizeof(room); n++)
+		assert_int_equal(room[n], 0xee);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all_settings), cmocka_unit_test(test_alignment_is_insisted_on),
 		cmocka_unit_test(test_data_digest),  cmocka_unit_test(test_no_sink),
 		cmocka_unit_test(test_short_sink),   cmocka_unit_test(test_direct_places),
+		cmocka_unit_test(test_sink_and_header_are_of_one_pdu),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

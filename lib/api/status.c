@@ -38,6 +38,10 @@ static const struct {
 	{ ERANGE, "no such entry" },
 	{ EFBIG, "the output would exceed the limit that was set" },
 	{ EMSGSIZE, "larger than the device takes" },
+	{ ENOTBLK, "not a block device" },
+	{ ENOTTY, "not a node of the NVMe driver" },
+	{ EROFS, "read-only" },
+	{ ENOTCONN, "its controller is not connected" },
 };
 
 const char *accel_strerror(int err)

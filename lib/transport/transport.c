@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "hostid.h"
 #include "soft.h"
 
 static unsigned int count_cpus(void)
@@ -26,6 +27,9 @@ int transport_env_init(struct transport_env *env)
 	if (!env->soft)
 		return -ENOMEM;
 	pthread_mutex_init(&env->soft->lock, NULL);
+	hostid_read("/etc", env->hostnqn, env->hostid);
+	env->sysfs = "/sys";
+	env->devdir = "/dev";
 	return 0;
 }
 
@@ -73,11 +77,44 @@ const struct transport_ops *transport_for(const char *name)
 	} table[] = {
 		{ "soft:", &transport_soft },
 		{ "fault:", &transport_fault },
+		{ "/dev/", &transport_uring },
 	};
 	size_t i;
 
 	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++)
 		if (strncmp(name, table[i].prefix, strlen(table[i].prefix)) == 0)
-			return table[i].ops;
-	return NULL;
+			break;
+	if (i == sizeof(table) / sizeof(table[0]))
+		return NULL;
+	if (table[i].ops == &transport_uring && !uring_allowed())
+		return &transport_block;
+	return table[i].ops;
+}
+
+/* ---- What not every transport has ---- */
+
+void transport_get_info(const struct transport_ops *ops, struct transport_dev *dev, struct transport_info *info)
+{
+	memset(info, 0, sizeof(*info));
+	snprintf(info->kind, sizeof(info->kind), "%s", ops->name);
+	info->numa_node = -1;
+	info->kato_ms = info->ctrl_loss_tmo_s = info->reconnect_delay_s = -1;
+	if (ops->info)
+		ops->info(dev, info);
+}
+
+int transport_identify_ctrl(const struct transport_ops *ops, struct transport_dev *dev, void *page)
+{
+	return ops->identify_ctrl ? ops->identify_ctrl(dev, page) : -ENOTSUP;
+}
+
+int transport_log_page(const struct transport_ops *ops, struct transport_dev *dev, uint8_t lid, uint64_t off, void *buf,
+		       uint32_t nbytes)
+{
+	return ops->log_page ? ops->log_page(dev, lid, off, buf, nbytes) : -ENOTSUP;
+}
+
+int transport_hold(const struct transport_ops *ops, struct transport_dev *dev, enum transport_hold how)
+{
+	return ops->hold ? ops->hold(dev, how) : 0;
 }

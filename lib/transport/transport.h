@@ -88,6 +88,9 @@ struct transport_info {
 	char address[128];		/* "traddr=127.0.0.1,trsvcid=4420" */
 	char subnqn[224], serial[21], model[41], firmware[9];
 	int64_t kato_ms, ctrl_loss_tmo_s, reconnect_delay_s;	/* -1: unknown or none */
+	uint32_t npath;			/* controllers that reach it; 0: unknown */
+	/* Commands from and to the caller's memory where it lay; those that needed a copy, and its bytes. */
+	uint64_t direct, copied, copied_nbytes;
 };
 
 enum transport_hold { TRANSPORT_HOLD_NONE, TRANSPORT_HOLD_SHARED, TRANSPORT_HOLD_EXCLUSIVE };
@@ -138,7 +141,17 @@ extern const struct transport_ops transport_uring;	/* /dev/nvmeXnY: io_uring, O_
 extern const struct transport_ops transport_block;	/* /dev/nvmeXnY, where io_uring is forbidden: threads */
 extern const struct transport_ops transport_fault;	/* fault:SPEC,NAME: another transport, misbehaving */
 
+/* Whether this process may use io_uring. */
+bool uring_allowed(void);
+
 /* The transport that a device name belongs to, or NULL. */
 const struct transport_ops *transport_for(const char *name);
+
+/* The members that not every transport has, with what it means to have none. */
+void transport_get_info(const struct transport_ops *ops, struct transport_dev *dev, struct transport_info *info);
+int transport_identify_ctrl(const struct transport_ops *ops, struct transport_dev *dev, void *page);
+int transport_log_page(const struct transport_ops *ops, struct transport_dev *dev, uint8_t lid, uint64_t off, void *buf,
+		       uint32_t nbytes);
+int transport_hold(const struct transport_ops *ops, struct transport_dev *dev, enum transport_hold how);
 
 #endif

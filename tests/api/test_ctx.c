@@ -2,6 +2,9 @@
 /* The library instance, words for numbers, conventions of the headers. */
 #include "api_util.h"
 
+/* Nothing listens on the first port. */
+#define NOBODY "tcp://127.0.0.1:1/nqn.2014-08.org.example:none?nsid=1"
+
 struct sink {
 	unsigned int n;
 	enum accel_log_level last;
@@ -59,15 +62,16 @@ static void test_log(void **state)
 
 	(void)state;
 	/* Nobody listens: nothing happens. */
-	assert_int_equal(accel_dev_open(ctx, "/dev/nvme999n1", &dev), -ENOTSUP);
-	accel_ctx_set_log(ctx, log_to, &sink, ACCEL_LOG_ERROR);
-	assert_int_equal(accel_dev_open(ctx, "/dev/nvme999n1", &dev), -ENOTSUP);
-	assert_int_equal(sink.n, 1);
-	assert_int_equal(sink.last, ACCEL_LOG_ERROR);
-	assert_non_null(strstr(sink.text, "/dev/nvme999n1"));
+	assert_int_not_equal(accel_dev_open(ctx, NOBODY, &dev), 0);
+	accel_ctx_set_log(ctx, log_to, &sink, ACCEL_LOG_WARNING);
+	assert_int_not_equal(accel_dev_open(ctx, NOBODY, &dev), 0);
+	assert_true(sink.n >= 1);
+	assert_true(sink.last <= ACCEL_LOG_WARNING);
+	assert_non_null(strstr(sink.text, "127.0.0.1:1"));
+	sink.n = 0;
 	accel_ctx_set_log(ctx, NULL, NULL, ACCEL_LOG_DEBUG);
-	assert_int_equal(accel_dev_open(ctx, "/dev/nvme999n1", &dev), -ENOTSUP);
-	assert_int_equal(sink.n, 1);
+	assert_int_not_equal(accel_dev_open(ctx, NOBODY, &dev), 0);
+	assert_int_equal(sink.n, 0);
 	accel_ctx_unref(ctx);
 }
 

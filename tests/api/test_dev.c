@@ -175,7 +175,7 @@ static void test_names(void **state)
 		{ "soft:nsid=8", -ENOENT }, { "soft:nsid=0", -ENOENT }, { "soft:threads=", -EINVAL },
 		{ "soft:threads=65", -EINVAL }, { "soft:threads=-1", -EINVAL }, { "soft:threads=1,", -EINVAL },
 		{ "soft:slots=0", -EINVAL }, { "soft:slots=9999999999", -EINVAL }, { "soft:x=1", -EINVAL },
-		{ "soft: nsid=1", -EINVAL }, { "/dev/nvme0n1", -ENOTSUP }, { "tcp://127.0.0.1/x", -ENOTSUP },
+		{ "soft: nsid=1", -EINVAL }, { "/dev/nvme999n1", -ENOENT }, { "/dev/null", -ENOTBLK },
 		{ "uuid:", -EINVAL }, { "uuid:zz", -EINVAL }, { "name:", -EINVAL }, { "name:nobody", -ENOENT },
 		{ "uuid:00000000-0000-0000-0000-000000000001", -ENOENT },
 		{ "uuid:00000000-0000-0000-0000-0000000000011", -EINVAL },

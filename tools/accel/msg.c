@@ -121,6 +121,10 @@ int tool_lib_error(const struct tool *t, const char *subject, int err)
 	case EACCES:
 	case ENXIO:
 	case EPROTO:
+	case ENOTBLK:
+	case ENOTTY:
+	case ENOTCONN:
+	case ECONNREFUSED:
 		return TOOL_NODEV;
 	case EBUSY:
 		return TOOL_BUSY;

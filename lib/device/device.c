@@ -166,6 +166,16 @@ void device_stats(struct device *dev, struct nvme_accel_stats *page)
 	device_unlock(dev);
 }
 
+unsigned int device_held(struct device *dev)
+{
+	unsigned int n;
+
+	device_lock(dev);
+	n = model_held(dev->model);
+	device_unlock(dev);
+	return n;
+}
+
 void device_reset(struct device *dev)
 {
 	device_lock(dev);

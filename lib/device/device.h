@@ -68,6 +68,7 @@ bool device_cancel(struct device *dev, struct device_cmd *cmd);
 uint64_t device_tick(struct device *dev);
 void device_identify(struct device *dev, void *page);
 void device_stats(struct device *dev, struct nvme_accel_stats *page);
+unsigned int device_held(struct device *dev);	/* commands that are held now */
 void device_reset(struct device *dev);
 /* Keys that engines keep are wiped: at once where they rest, after the job where they work. Without this call they
  * are when the engine has had no job with a key for a tenth of a second, if somebody ticks. */

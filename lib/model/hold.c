@@ -7,6 +7,11 @@ int hold_room(const struct model *m)
 	return m->nheld < m->max_held;
 }
 
+uint32_t model_held(const struct model *m)
+{
+	return m->nheld;
+}
+
 void hold(struct model *m, struct slot *s, struct model_cmd *cmd, uint8_t alias, uint64_t now)
 {
 	cmd->slot = slot_index(s);

@@ -166,6 +166,9 @@ uint64_t model_tick(struct model *m);
 /* When model_tick() has something to do, at the earliest; UINT64_MAX: never. Does not read the clock. */
 uint64_t model_due(const struct model *m);
 
+/* Commands that are held now. */
+uint32_t model_held(const struct model *m);
+
 /* A subsystem reset: leases end, jobs stop, BOOTID changes. */
 void model_reset(struct model *m);
 

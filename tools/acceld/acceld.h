@@ -206,7 +206,7 @@ struct req {
 	void *buf;
 	struct ntcp_xfer xfer;
 	struct req *next;
-	uint64_t priv[14];
+	uint64_t priv[12];
 };
 
 /* Any thread, also under the lock of a device; once a request. */
@@ -282,6 +282,8 @@ void ns_put(struct ns *ns);			/* frees with the last one */
 /* Removed from its subsystem and reactors_sync()ed: stops it, waits for its requests, drops the subsystem's ref. */
 void ns_remove(struct ns *ns);
 bool ns_is_accel(const struct ns *ns);
+/* Commands that it holds now, for the statistics. */
+unsigned int ns_held(struct ns *ns);
 
 /* ---- The target ---- */
 
@@ -318,6 +320,7 @@ struct target {
 	struct subsys *subsys;		/* the discovery subsystem among them */
 	struct ctrl *ctrl;
 	uint64_t genctr;		/* of the discovery log */
+	uint16_t cntlid;		/* given out last */
 	/* For ticks: all accelerator namespaces; changed only between reactors_sync()s. */
 	unsigned int nns;
 	struct ns *ns_all[4096];

@@ -123,6 +123,9 @@ struct conf {
  * messages "PATH:LINE: ..." on stderr. */
 struct conf *conf_load(const char *path);
 void conf_free(struct conf *conf);
+/* One more listener: "127.0.0.1:4420", "[::1]:4420"; port 4420 if none is given, 0 takes a free one. NULL, or what is
+ * wrong with it. (The command line's listeners replace the file's: set nlisten to 0 first.) */
+const char *conf_listen_add(struct conf *conf, const char *text);
 
 /* ---- Reactors (reactor.c) ---- */
 
@@ -328,9 +331,12 @@ struct target {
 
 /* Does what is due at all namespaces; when to call next. Any reactor, before it sleeps; cheap. */
 uint64_t target_tick(struct target *t);
-int target_init(struct target *t, struct conf *conf);	/* subsystems and namespaces made; 0 or -errno after a log */
+/* t is zeroed but for log. Subsystems and namespaces are made; conf is taken over, also if it fails: 0 or -errno after
+ * a log line. Before reactors_start(); target_fini() is after reactors_stop(). */
+int target_init(struct target *t, struct conf *conf);
 void target_fini(struct target *t);
-/* What SIGHUP does: conf is taken over. Says what changed, what cannot change without a restart. */
+/* What SIGHUP does: conf is taken over, listen_update() called. Says what changed, what cannot change without a restart.
+ * target.conf stays where it is with the limits it has; its lists are exchanged under target.lock. */
 int target_reload(struct target *t, struct conf *conf);
 
 /* listen.c: 0 or -errno after a message that names the address. Listeners of addresses that are not in conf any more

@@ -72,6 +72,12 @@ struct transport_cmd {
 	 * read is ended too. NULL: none.
 	 */
 	struct transport_cmd *pair;
+	/*
+	 * Set by the caller: a transport that loses its way to the device and finds it again keeps a command that
+	 * it could not send for a second, but not beyond this time (ns of CLOCK_MONOTONIC; 0: none); it then ends
+	 * with -ENOTCONN, which says that it has not left.
+	 */
+	uint64_t give_up_ns;
 	struct transport_cmd *next;	/* the transport's while it has the command */
 	uint64_t priv[16];		/* the transport's */
 };

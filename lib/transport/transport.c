@@ -77,6 +77,7 @@ const struct transport_ops *transport_for(const char *name)
 	} table[] = {
 		{ "soft:", &transport_soft },
 		{ "fault:", &transport_fault },
+		{ "tcp://", &transport_tcp },
 		{ "/dev/", &transport_uring },
 	};
 	size_t i;

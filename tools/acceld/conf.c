@@ -12,14 +12,18 @@ static const char *const sections[] = { "daemon", "subsystem", "namespace", NULL
 
 void conf_error(struct parse *p, unsigned int line, const char *fmt, ...)
 {
+	char text[512], *c;
 	va_list ap;
 
 	p->nerror++;
-	fprintf(stderr, "%s:%u: ", p->path, line ? line : p->line);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	fputc('\n', stderr);
+	/* Parts of the file are in it, and whoever reads it sits at a terminal. */
+	for (c = text; *c; c++)
+		if (*c < 0x20 || *c > 0x7e)
+			*c = '?';
+	fprintf(stderr, "%s:%u: %s\n", p->path, line ? line : p->line, text);
 }
 
 /* One element more, zeroed; NULL: no memory, and *list is as it was. */
@@ -228,8 +232,8 @@ static void section(struct parse *p, char *line)
 		begin_ns(p, arg);
 	} else {
 		near = conf_nearest(name, sections);
-		conf_error(p, 0, "unknown section [%.40s]: %s%s", name, near ? "did you mean " :
-			   "there are daemon, subsystem and namespace", near ? near : "");
+		conf_error(p, 0, near ? "unknown section [%.40s]: did you mean %s?" : "unknown section [%.40s]: there are %s",
+			   name, near ? near : "daemon, subsystem and namespace");
 		begin(p, SEC_BAD);
 	}
 }

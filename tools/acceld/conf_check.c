@@ -112,7 +112,7 @@ int conf_add_default(struct conf *conf)
 static void ns_check(struct parse *p, const struct conf_ns *ns, unsigned int line)
 {
 	if (ns->kind == NS_ACCEL && !ns->function) {
-		conf_error(p, line, "[namespace %u] has no (valid) type: add type = compression, erasure, cipher, digest, "
+		conf_error(p, line, "[namespace %u] has no type: add type = compression, erasure, cipher, digest, "
 			   "checksum, data, all or ram", ns->nsid);
 	} else if (ns->kind == NS_ACCEL && ns->nbytes) {
 		conf_error(p, line, "[namespace %u]: size is for type = ram; an accelerator has none", ns->nsid);
@@ -202,10 +202,6 @@ static void limits_check(struct parse *p)
 {
 	const struct conf *c = p->conf;
 
-	if (c->max_transfer & (c->max_transfer - 1))
-		conf_error(p, p->daemon_line, "max_transfer is not a power of two, such as 1M or 8M");
-	if (c->in_capsule % 16)
-		conf_error(p, p->daemon_line, "in_capsule is not a multiple of 16, such as 16k");
 	if (c->memory < 4ull * c->max_transfer)
 		conf_error(p, p->daemon_line, "memory is less than four times max_transfer: raise one or lower the other");
 }

@@ -28,6 +28,32 @@ static const char *set_listen(struct parse *p, char *value, char buf[160])
 	return conf_listen_add(p->conf, value);
 }
 
+static const char *set_in_capsule(struct parse *p, char *value, char buf[160])
+{
+	static const struct conf_range range = { 4096, 65536 };
+	uint64_t n;
+	const char *why = conf_number(value, true, &range, &n, buf);
+
+	if (!why && n % 16)
+		why = "is not a multiple of 16, such as 16k";
+	if (!why)
+		p->conf->in_capsule = (uint32_t)n;
+	return why;
+}
+
+static const char *set_max_transfer(struct parse *p, char *value, char buf[160])
+{
+	static const struct conf_range range = { 65536, 32 * MIB };
+	uint64_t n;
+	const char *why = conf_number(value, true, &range, &n, buf);
+
+	if (!why && n & (n - 1))
+		why = "is not a power of two, such as 1M or 8M";
+	if (!why)
+		p->conf->max_transfer = (uint32_t)n;
+	return why;
+}
+
 static const char *bool_read(const char *value, bool *to)
 {
 	if (!strcmp(value, "yes") || !strcmp(value, "no")) {
@@ -110,7 +136,8 @@ static const char *set_host(struct parse *p, char *value, char buf[160])
 
 /* ---- [namespace] ---- */
 
-static const char *const types[] = { "compression", "erasure", "cipher", "digest", "checksum", "data", "all", "ram", NULL };
+static const char *const types[] = { "compression", "erasure", "cipher", "digest", "checksum", "data", "all", "ram",
+				     NULL };
 
 static const char *set_type(struct parse *p, char *value, char buf[160])
 {
@@ -120,6 +147,7 @@ static const char *set_type(struct parse *p, char *value, char buf[160])
 	p->ns->function = p->ns->kind == NS_RAM ? 0 : device_kind(value);
 	if (p->ns->kind == NS_RAM || p->ns->function)
 		return NULL;
+	p->ns->function = CONF_NO_FUNCTION;
 	near = conf_nearest(value, types);
 	if (!near)
 		return "is none of compression, erasure, cipher, digest, checksum, data, all, ram";
@@ -149,12 +177,10 @@ static const char *set_name(struct parse *p, char *value, char buf[160])
 	return conf_text(value, sizeof(p->ns->name) - 1, p->ns->name, buf);
 }
 
-#define NUMBER(member, min, max) \
-	{ SEC_DAEMON, false, #member, offsetof(struct conf, member), sizeof(((struct conf *)0)->member), false, { min, max }, NULL }
-#define SIZE(member, min, max) \
-	{ SEC_DAEMON, false, #member, offsetof(struct conf, member), sizeof(((struct conf *)0)->member), true, { min, max }, NULL }
-#define NS_NUMBER(key, member, size, min, max) \
-	{ SEC_NS, false, key, offsetof(struct conf_ns, member), sizeof(((struct conf_ns *)0)->member), size, { min, max }, NULL }
+#define AT(type, member) offsetof(struct type, member), sizeof(((struct type *)0)->member)
+#define NUMBER(member, min, max) { SEC_DAEMON, false, #member, AT(conf, member), false, { min, max }, NULL }
+#define SIZE(member, min, max) { SEC_DAEMON, false, #member, AT(conf, member), true, { min, max }, NULL }
+#define NS_NUMBER(key, member, size, min, max) { SEC_NS, false, key, AT(conf_ns, member), size, { min, max }, NULL }
 #define CALL(section, many, key, fn) { section, many, key, 0, 0, false, { 0, 0 }, fn }
 
 static const struct key keys[] = {
@@ -165,8 +191,8 @@ static const struct key keys[] = {
 	NUMBER(max_ctrls, 1, 4096),
 	NUMBER(io_queues, 1, MAX_IO_QUEUES),
 	NUMBER(queue_depth, 16, MAX_QUEUE_DEPTH),
-	SIZE(in_capsule, 4096, 65536),
-	SIZE(max_transfer, 65536, 32 * MIB),
+	CALL(SEC_DAEMON, false, "in_capsule", set_in_capsule),
+	CALL(SEC_DAEMON, false, "max_transfer", set_max_transfer),
 	SIZE(memory, 16 * MIB, TIB),
 	SIZE(slot_memory, MIB, 64 * TIB),
 	NUMBER(max_held, 1, 65536),

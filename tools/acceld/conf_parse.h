@@ -9,6 +9,7 @@
 #define CONF_MAX_HOSTS	4096u		/* of a subsystem */
 #define CONF_MAX_LISTEN	64u
 #define CONF_MAX_ACCEL	4096u		/* accelerator namespaces in all */
+#define CONF_NO_FUNCTION ~0u		/* a type was given and is wrong */
 #define CONF_MAX_KEYS	64u		/* bits of struct parse.seen */
 
 enum conf_section { SEC_NONE, SEC_DAEMON, SEC_SUBSYS, SEC_NS, SEC_BAD };
@@ -43,7 +44,8 @@ const char *conf_nearest(const char *word, const char *const *list);
 struct conf_range {
 	uint64_t min, max;
 };
-const char *conf_number(const char *text, bool is_size, const struct conf_range *range, uint64_t *value, char buf[160]);
+const char *conf_number(const char *text, bool is_size, const struct conf_range *range, uint64_t *value,
+			char buf[160]);
 const char *conf_text(const char *text, size_t max, char *to, char buf[160]);
 const char *conf_nqn(const char *text, char nqn[NVME_NQN_MAX + 1], char buf[160]);
 const char *conf_uuid(const char *text, uint8_t uuid[16]);

@@ -16,46 +16,48 @@ static int suffix_shift(char c)
 	return at ? (int)(at - units + 1) * 10 : -1;
 }
 
-static const char *size_text(uint64_t n, char buf[24])
+/* As it would be written: 64k, 8M; plain for what is no size. */
+static const char *number_text(uint64_t n, bool is_size, char buf[24])
 {
-	static const char units[] = "\0kMGT";
+	static const char units[] = " kMGT";
 	unsigned int i = 0;
 
-	while (n && !(n & 1023) && i < 4) {
+	while (is_size && n && !(n & 1023) && i < 4) {
 		n >>= 10;
 		i++;
 	}
-	snprintf(buf, 24, "%llu%.1s", (unsigned long long)n, units + i);
+	snprintf(buf, 24, "%llu%.*s", (unsigned long long)n, i ? 1 : 0, units + i);
 	return buf;
 }
 
-const char *conf_number(const char *text, bool is_size, const struct conf_range *range, uint64_t *value, char buf[160])
+const char *conf_number(const char *text, bool is_size, const struct conf_range *range, uint64_t *value,
+			char buf[160])
 {
-	char *end, low[24], high[24];
-	int shift = 0;
-	unsigned long long n;
-
-	if (!isdigit((unsigned char)*text)) {
-		snprintf(buf, 160, "\"%.40s\" is not a %s", text, is_size ? "size such as 65536, 64k or 8M" : "number");
-		return buf;
-	}
-	errno = 0;
 	/* Decimal or 0x...: a leading zero makes no octal number. */
-	n = strtoull(text, &end, !strncmp(text, "0x", 2) || !strncmp(text, "0X", 2) ? 16 : 10);
+	int base = !strncmp(text, "0x", 2) || !strncmp(text, "0X", 2) ? 16 : 10, shift = 0;
+	char *end = (char *)text, low[24], high[24];
+	unsigned long long n = 0;
+	const char *what;
+
+	number_text(range->min, is_size, low);
+	number_text(range->max, is_size, high);
+	errno = 0;
+	if (isdigit((unsigned char)*text))
+		n = strtoull(text, &end, base);
 	if (is_size && *end && !end[1])
 		shift = suffix_shift(*end);
-	if (shift < 0 || (!shift && *end)) {
-		snprintf(buf, 160, "\"%.40s\" is not a %s", text, is_size ? "size such as 65536, 64k or 8M" : "number");
-		return buf;
-	}
-	if (errno == ERANGE || n > UINT64_MAX >> shift || n << shift < range->min || n << shift > range->max) {
-		snprintf(buf, 160, "%.40s is not within %s to %s", text,
-			 is_size ? size_text(range->min, low) : (snprintf(low, 24, "%llu", (unsigned long long)range->min), low),
-			 is_size ? size_text(range->max, high) : (snprintf(high, 24, "%llu", (unsigned long long)range->max), high));
-		return buf;
-	}
-	*value = n << shift;
-	return NULL;
+	if (end == text || shift < 0 || (!shift && *end))
+		what = is_size ? "\"%.40s\" is not a size (65536, 64k, 8M) within %s to %s" :
+				 "\"%.40s\" is not a number within %s to %s";
+	else if (errno == ERANGE || n > UINT64_MAX >> shift || n << shift < range->min || n << shift > range->max)
+		what = "%.40s is not within %s to %s";
+	else
+		what = NULL;
+	*value = n << BASE_MAX(shift, 0);
+	if (!what)
+		return NULL;
+	snprintf(buf, 160, what, text, low, high);
+	return buf;
 }
 
 static const char *printable(const char *text, char buf[160])

@@ -89,7 +89,7 @@ struct ntcp_rx {
 	bool ready;			/* ICReq/ICResp has been exchanged (set by ntcp_rx_ready()) */
 	bool ddgst_ok;
 	uint16_t fes;
-	uint32_t fei;
+	uint32_t fei;			/* FES 1, 6: offset of the field; 3: the digest that came; else 0 */
 	const char *why;		/* for a log: "H2CData: length does not match PLEN" */
 	uint8_t hdr[NTCP_IC_LEN + 4];	/* header as it came, for a TermReq */
 	unsigned int nhdr, want;	/* bytes of it so far, and in all (0: not known yet) */
@@ -102,7 +102,8 @@ struct ntcp_rx {
 	unsigned int ndgst;
 };
 
-/* Before the first byte; of p only role counts until ntcp_rx_ready(): nothing but ICReq (ICResp) is accepted. */
+/* Before the first byte; of p only role counts until ntcp_rx_ready(): nothing but ICReq (ICResp) or a
+ * TermReq is accepted. */
 void ntcp_rx_init(struct ntcp_rx *rx, const struct ntcp_params *p);
 /* ICReq and ICResp have been exchanged and these parameters agreed on. */
 void ntcp_rx_ready(struct ntcp_rx *rx, const struct ntcp_params *p);

@@ -20,12 +20,14 @@ static int bad(struct ntcp_rx *rx, const struct ntcp_kind *k, enum ntcp_field at
 	return ntcp_fail(rx, NTCP_FES_INVALID_HDR, at, k->why[why]);
 }
 
-/* Before ICReq and ICResp were exchanged only they may come; a controller may refuse an ICReq by C2HTermReq. */
+/* ICReq and ICResp come before all else and only there. A TermReq ends a connection at any point of it. */
 static bool in_sequence(const struct ntcp_rx *rx)
 {
-	bool ic = rx->pdu.type == NTCP_ICREQ || rx->pdu.type == NTCP_ICRESP;
+	uint8_t type = rx->pdu.type;
 
-	return rx->ready ? !ic : ic || rx->pdu.type == NTCP_C2H_TERM;
+	if (type == NTCP_H2C_TERM || type == NTCP_C2H_TERM)
+		return true;
+	return rx->ready != (type == NTCP_ICREQ || type == NTCP_ICRESP);
 }
 
 static int check_flags(struct ntcp_rx *rx, const struct ntcp_kind *k)

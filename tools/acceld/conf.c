@@ -140,7 +140,7 @@ static void begin_subsys(struct parse *p, const char *arg)
 		return;
 	}
 	*line = p->line;
-	memcpy(p->subsys->nqn, nqn, sizeof(nqn));
+	memcpy(p->subsys->nqn, nqn, strlen(nqn) + 1);
 }
 
 static struct conf_ns *ns_bad(struct parse *p)

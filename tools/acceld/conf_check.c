@@ -42,7 +42,7 @@ static void uuid_derive(const struct conf_subsys *s, struct conf_ns *ns)
 {
 	uint8_t in[NVME_NQN_FIELD + 4] = { 0 }, md[SHA256_DIGEST_LENGTH];
 
-	memcpy(in, s->nqn, sizeof(s->nqn));
+	memcpy(in, s->nqn, strlen(s->nqn));
 	le32_put(in + NVME_NQN_FIELD, ns->nsid);
 	SHA256(in, sizeof(in), md);
 	memcpy(ns->uuid, md, 16);

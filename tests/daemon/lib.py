@@ -40,7 +40,7 @@ slots = 8
 [namespace 4]
 type = ram
 size = 8M
-block = 4096
+block_size = 4096
 """
 REPORT = re.compile(rb"(ERROR: \w+Sanitizer|SUMMARY: \w+Sanitizer|runtime error:|WARNING: ThreadSanitizer)")
 

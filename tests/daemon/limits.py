@@ -1,0 +1,332 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Limits that a hostile peer cannot push past: connections, handshakes, memory, held commands, leases; what idles uses
+no CPU; nothing is left of clients that died."""
+import os
+import random
+import resource
+import signal
+import struct
+import sys
+import time
+
+from fault_a1 import stats
+from lib import CONF, HOST, NQN, NS_ALL, NS_RAM, Accel, Daemon, Failure, Skip, Suite, check, conf, equal, status, until
+from nvmetcp import *
+
+suite = Suite(seconds=30)
+HOSTID = bytes(range(16))
+
+
+def with_daemon(text):
+    """A test that has a daemon of its own with this configuration."""
+    def wrap(fn):
+        def run():
+            d = Daemon(text)
+            try:
+                d.good()
+                d.good()
+                fn(d)
+                check(d.alive(), "acceld is gone: %s", d.log()[-3000:])
+                d.good()
+                why = d.stop()
+                check(not why, "%s", why)
+            finally:
+                d.cleanup()
+        run.__name__ = fn.__name__
+        return run
+    return wrap
+
+
+def room_for(n):
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < n:
+        if hard != resource.RLIM_INFINITY and hard < n:
+            raise Skip("needs %d file descriptors, the hard limit is %d" % (n, hard))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (n, hard))
+
+
+def hostile(d, kind):
+    """A connection that means no good, left open. None: it was refused."""
+    c = Conn(d.addr, timeout=3)
+    try:
+        if kind == 1:
+            c.send(icreq()[:64])
+        elif kind == 2:
+            c.send(icreq())
+        elif kind == 3:
+            c.send(icreq() + pdu(CMD, connect_cmd(0, 31, cid=1), connect_data(NQN, HOST, HOSTID))[:500])
+        elif kind == 4:
+            c.send(icreq() + pdu(CMD, connect_cmd(0, 1023, cid=1), connect_data(NQN, HOST, HOSTID)))
+        elif kind == 5:
+            c.send(random.randbytes(200))
+        elif kind == 6:
+            c.send(icreq() + pdu(CMD, connect_cmd(0, 31, cid=1), connect_data(b"A" * 256, HOST, HOSTID)))
+        elif kind == 7:
+            c.send(pdu(CMD, sqe(WRITE), bytes(512)))
+    except (Closed, OSError):
+        pass
+    return c
+
+
+@suite.test("10,000 hostile connections: memory stays, a good host works meanwhile and afterwards", 110, own=True)
+@with_daemon(conf("max_conns = 1000\nmax_ctrls = 500\nmax_conns_host = 900\nhandshake_ms = 2000\nmemory = 64M\n"))
+def ten_thousand(d):
+    room_for(1200)
+    rss = []
+    for wave in range(20):
+        conns = [hostile(d, (i + wave) % 8) for i in range(500)]
+        if wave % 2:
+            d.good()
+        else:
+            with d.host(hostnqn=HOST[:-1] + "2") as h:
+                data = random.randbytes(4096)
+                status(h.q.write(NS_RAM, 0, data), 0, "a good host during the wave")
+                equal(h.q.read(NS_RAM, 0, 4096).data, data, "a good host's data during the wave")
+        rss.append(d.rss())
+        for i, c in enumerate(conns):
+            (c.reset if i % 2 else c.close)()
+        until(lambda: d.fds() < 300, 10, "the end of a wave")
+    first = max(rss[:5])
+    # Each wave has the same kinds of connection, so the peak of the later ones is that of the first ones.
+    check(max(rss[5:]) < first + 16384 * (4 if d.sanitized else 1), "resident size by wave, KiB: %s", rss)
+    until(lambda: d.fds() <= 40, 5, "the end of all connections")
+
+
+@suite.test("beyond max_conns connections are closed, and those that are there go on", own=True)
+@with_daemon(conf("max_conns = 50\n"))
+def max_conns(d):
+    with d.host(queues=4) as h:
+        cs = [Conn(d.addr) for _ in range(120)]
+        refused = 0
+        for c in cs:
+            try:
+                c.send(icreq())
+                refused += c.recv(3).type != ICRESP
+            except (Closed, TimeoutError):
+                refused += 1
+        check(refused >= 120 - 50, "only %d of 120 connections were refused, max_conns is 50", refused)
+        check(refused <= 120 - 40, "%d of 120 connections were refused, max_conns is 50", refused)
+        data = random.randbytes(512)
+        status(h.q.write(NS_RAM, 0, data), 0)
+        equal(h.q.read(NS_RAM, 0, 512).data, data, "data")
+        check(d.fds() < 50 + 40, "%d file descriptors", d.fds())
+        for c in cs:
+            c.close()
+    until(lambda: try_good(d), 5, "room for a good host")
+
+
+def try_good(d):
+    try:
+        d.good()
+        return True
+    except (Closed, WireError, OSError):
+        return False
+
+
+@suite.test("handshakes that take too long, a byte now and then", own=True)
+@with_daemon(conf("handshake_ms = 1000\n"))
+def slow_loris(d):
+    t0 = time.monotonic()
+    ready = Conn(d.addr)
+    ready.initialize()
+    half = Conn(d.addr)
+    half.initialize()
+    half.send(pdu(CMD, connect_cmd(0, 31, cid=1), connect_data(NQN, HOST, HOSTID))[:700])
+    slow = Conn(d.addr)
+    slow2 = Conn(d.addr)
+    slow2.initialize()
+    silent = Conn(d.addr)
+    by_r2t = Queue(d.addr)
+    by_r2t.auto_r2t = False
+    by_r2t.submit(connect_cmd(0, 31, sgl=sgl_transport(1024)), data=bytes(1024), cid=1)
+    a, b = icreq(), pdu(CMD, connect_cmd(0, 31, cid=1), connect_data(NQN, HOST, HOSTID))
+    ended = {}
+    conns = {"silent": silent, "ICReq in pieces": slow, "nothing behind ICReq": ready, "half a Connect": half,
+             "Connect in pieces": slow2, "Connect without its data": by_r2t}
+    for i in range(60):
+        for c, raw, name in ((slow, a, "ICReq in pieces"), (slow2, b, "Connect in pieces")):
+            if name not in ended:
+                try:
+                    c.send(raw[i:i + 1])
+                except (Closed, OSError):
+                    pass
+        for name, c in conns.items():
+            if name not in ended and c.wait_closed(0.005):
+                ended[name] = time.monotonic() - t0
+        if len(ended) == len(conns):
+            break
+        time.sleep(0.05)
+    for name in conns:
+        check(name in ended, "%s: open after %.1f s, handshake_ms is 1000", name, time.monotonic() - t0)
+        check(0.8 < ended[name] < 3, "%s: closed after %.1f s", name, ended[name])
+    # A peer that gets a TermReq and does not go.
+    c = Conn(d.addr)
+    c.send(pdu(CMD, sqe(WRITE), bytes(512)))
+    t0 = time.monotonic()
+    check(c.wait_closed(6), "a terminated connection stays for ever")
+    # A good host is not hurried once it is there.
+    with d.host() as h:
+        time.sleep(2.5)
+        status(h.q.read(NS_RAM, 0, 512), 0, "after 2.5 s of silence")
+
+
+@suite.test("writes of 1 MiB on 40 connections against 32 MiB of memory", 40, own=True)
+@with_daemon(conf("memory = 32M\n", namespaces=CONF.replace("size = 16M", "size = 64M") +
+                  "[namespace 5]\ntype = data\nslots = 64\n"))
+def memory(d):
+    with d.host() as good:
+        base, limit = d.rss(), stats(good)["mem_limit"]
+        equal(limit, 32 << 20, "mem_limit")
+        hs = []
+        asked = 0
+        for i in range(40):
+            try:
+                h = d.host(hostnqn=HOST[:-2] + "b%d" % (i % 8), sqsize=31, timeout=20)
+            except (WireError, Closed):
+                continue
+            h.q.auto_r2t = False
+            hs.append(h)
+            for k in range(16):
+                # Into a slot that nobody has a lease of: it has to be buffered before it is refused, or refused now.
+                nsid = NS_RAM if k % 2 else NS_ALL
+                at = k * 2048 if nsid == NS_RAM else (1 << 24) // 512
+                h.q.submit_write(nsid, at, bytes(1 << 20), inline=False)
+        check(len(hs) >= 8, "only %d hosts got in", len(hs))
+        time.sleep(0.5)
+        s = stats(good)
+        check(s["mem_used"] <= limit, "%d bytes are used, %d is the limit", s["mem_used"], limit)
+        grown = d.rss() - base
+        check(grown < (32 + 64 + 16) * 1024 * (2 if d.sanitized else 1), "resident size grew by %d KiB", grown)
+        data = random.randbytes(512)
+        t0 = time.monotonic()
+        status(good.q.write(NS_RAM, 100000, data), 0, "a small write of a host that was there")
+        equal(good.q.read(NS_RAM, 100000, 512).data, data, "its data")
+        check(time.monotonic() - t0 < 2, "it took %.1f s", time.monotonic() - t0)
+        # Half of them go, the others send their data: every command gets its answer.
+        for h in hs[::2]:
+            h.admin.reset()
+            h.q.reset()
+        for h in hs[1::2]:
+            h.q.auto_r2t = True
+            for c in list(h.q.cmds):
+                while c in h.q.cmds and h.q.cmds[c].r2t:
+                    h.q.answer(c)
+        n = 0
+        for h in hs[1::2]:
+            for c in list(h.q.cmds) + list(h.q.done):
+                status(h.q.wait(c, 20), (0, 0x286, 0x002, 0x022, 0x006), "a write of 1 MiB")
+                n += 1
+            h.close()
+        check(n >= 16 * (len(hs) // 2) - 16, "%d answers", n)
+        until(lambda: stats(good)["mem_used"] < 8 << 20, 5, "the release of memory")
+
+
+@suite.test("held reads beyond max_held are answered at once", own=True)
+@with_daemon(conf("max_held = 8\n", namespaces=CONF.replace("slots = 16", "slots = 64")))
+def held(d):
+    with d.host(sqsize=127) as h, d.host(hostnqn=HOST[:-1] + "2") as other:
+        a = Accel(h, NS_ALL)
+        a.claim(48)
+        t0 = time.monotonic()
+        cids = [a.submit_wait(s, 1) for s in a.slots]
+        at = {}
+        while len(at) < len(cids):
+            cid = next((c for c in cids if c in h.q.done and c not in at), None)
+            if cid is None:
+                h.q.pump(time.monotonic() + 8)
+                continue
+            at[cid] = time.monotonic() - t0
+        now = sum(t < 0.4 for t in at.values())
+        check(now >= 48 - 8, "%d of 48 reads were answered at once, max_held is 8", now)
+        check(max(at.values()) < a.hold_ms / 1000 + 1, "a read was held for %.1f s", max(at.values()))
+        # With all places taken another host's job works still.
+        for s in a.slots:
+            a.submit_wait(s, 1)
+        b = Accel(other, NS_ALL)
+        b.claim(2)
+        t0 = time.monotonic()
+        for i in range(20):
+            equal(b.crc(random.randbytes(100) if i < 0 else b"x" * i), crc32c(b"x" * i), "another host's job")
+        check(time.monotonic() - t0 < 25, "20 jobs took %.1f s", time.monotonic() - t0)
+        check(stats(other)["held_now"] <= 9, "%d commands are held", stats(other)["held_now"])
+
+
+@suite.test("a host that has claimed all leases and all slots, and dies", own=True)
+@with_daemon(conf())
+def all_leases(d):
+    with d.host() as h, d.host(hostnqn=HOST[:-1] + "2") as other:
+        a = Accel(h, NS_ALL)
+        ms = max(1000, u32(a.page, 528))
+        n = 0
+        while Accel.try_claim(a, 1, ms=ms * 2) == 0:
+            n += 1
+        check(1 <= n <= a.nlease, "%d leases of %d", n, a.nlease)
+        b = Accel(other, NS_ALL)
+        check(b.try_claim(1) in (2, 3), "a lease although there is none")
+        # What else works meanwhile.
+        status(other.q.read(NS_RAM, 0, 512), 0)
+        for c in (h.q, h.admin):
+            c.reset()
+        h.io.clear()
+        until(lambda: b.try_claim(1) == 0, ms * 2 / 1000 + 4, "a lease when the host is dead")
+        equal(b.crc(b"123456789"), 0xe3069283, "a job")
+        until(lambda: sum(b.lease(i)["state"] != 0 for i in range(b.nlease)) == 1, 5, "the end of the dead host's leases")
+
+
+@suite.test("idle: no CPU time with connections, a lease, a keep-alive and events asked for", own=True)
+@with_daemon(conf())
+def idle(d):
+    hs = [d.host(hostnqn=HOST[:-2] + "c%d" % (i % 8), queues=2, kato=120000 if i % 2 else 0) for i in range(16)]
+    a = Accel(hs[0], NS_ALL)
+    a.claim(4, ms=u32(a.page, 532) or 60000)
+    a.crc(b"warm")
+    for h in hs:
+        h.admin.submit(sqe(AER))
+    silent = [Conn(d.addr)]
+    time.sleep(1)
+    t0, c0 = time.monotonic(), d.cpu()
+    time.sleep(3)
+    used, seconds = d.cpu() - c0, time.monotonic() - t0
+    check(used < 0.02 * (3 if d.sanitized else 1), "%.1f ms of CPU time in %.1f idle seconds", used * 1e3, seconds)
+    for h in hs:
+        h.close()
+    silent[0].close()
+
+
+@suite.test("1000 clients that are killed leave nothing", 80, own=True)
+@with_daemon(conf())
+def killed(d):
+    fds, threads = d.fds(), d.threads()
+    for wave in range(40):
+        kids = []
+        for i in range(25):
+            pid = os.fork()
+            if not pid:
+                try:
+                    signal.alarm(20)
+                    h = d.host(hostnqn=HOST[:-1] + "%d" % (i % 4), queues=1 + i % 2)
+                    if i % 3 == 0:
+                        h.q.submit_read(NS_RAM, 0, 1 << 19)
+                    elif i % 3 == 1:
+                        h.q.auto_r2t = False
+                        h.q.submit_write(NS_RAM, 0, bytes(1 << 19), inline=False)
+                    else:
+                        h.q.send(h.q.capsule(sqe(WRITE, cid=1, nsid=2, sgl=sgl_inline(4096)), bytes(4096))[:999])
+                finally:
+                    os.kill(os.getpid(), signal.SIGKILL)
+            kids.append(pid)
+        for pid in kids:
+            os.waitpid(pid, 0)
+        if wave == 4:
+            rss = d.rss()
+    until(lambda: d.fds() <= fds + 1, 10, "the end of their connections")
+    check(d.threads() <= threads + 2, "%d threads, %d before", d.threads(), threads)
+    check(d.rss() < rss + 8192 * (4 if d.sanitized else 1), "resident size %d KiB, %d after 125 clients", d.rss(), rss)
+    with d.host() as h:
+        until(lambda: stats(h)["ctrls_now"] == 1, 5, "the end of their controllers")
+        until(lambda: stats(h)["mem_used"] < 8 << 20, 5, "the release of their memory")
+
+
+if __name__ == "__main__":
+    sys.exit(suite.main())

@@ -65,7 +65,7 @@ rc=0
 fetch || rc=$?
 [ "$rc" -ne 0 ] || exit 0
 # The system's lists are old or missing: again with lists of our own.
-own_lists "$(system_suites)" && { rc=0; fetch || rc=$?; }
+own_lists && { rc=0; fetch || rc=$?; }
 [ "$rc" -ne 0 ] || exit 0
 dir=$(newest_cached)
 if [ -n "$dir" ]; then

@@ -203,7 +203,8 @@ static void limits_check(struct parse *p)
 	const struct conf *c = p->conf;
 
 	if (c->memory < 4ull * c->max_transfer)
-		conf_error(p, p->daemon_line, "memory is less than four times max_transfer: raise one or lower the other");
+		conf_error(p, p->daemon_line, "memory is less than four times max_transfer, %uM: raise one or lower the other",
+			   c->max_transfer >> 20);
 }
 
 static void warn(const struct parse *p, unsigned int line, const char *nqn, const char *what)

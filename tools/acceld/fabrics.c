@@ -53,10 +53,14 @@ static void connect_refuse(struct req *req, const struct nvmf_connect_data *data
 	req_complete(req, v->status);
 }
 
+/* UTF-8 is allowed, control characters never are. */
 static bool nqn_ok(const char nqn[NVME_NQN_FIELD])
 {
-	size_t n = strnlen(nqn, NVME_NQN_FIELD);
+	size_t n = strnlen(nqn, NVME_NQN_FIELD), i;
 
+	for (i = 0; i < n; i++)
+		if ((uint8_t)nqn[i] < 0x20 || nqn[i] == 0x7f)
+			return false;
 	return n && n <= NVME_NQN_MAX;
 }
 

@@ -59,7 +59,6 @@ static void identify_io(const struct ctrl *ctrl, uint8_t *p)
 	p[512] = 0x66;				/* SQES */
 	p[513] = 0x44;				/* CQES */
 	le32_put(p + 516, MAX_NSID);		/* NN */
-	le16_put(p + 520, 1 << 4);		/* ONCS: Select of Get Features, no optional I/O command */
 	p[525] = 2 << 1;			/* VWC: no cache; Flush is of one namespace */
 	le32_put(p + 1792, (64 + ctrl->target->conf->in_capsule) / 16);	/* IOCCSZ */
 	le16_put(p + 1804, 1);			/* OFCS: Disconnect */

@@ -340,7 +340,6 @@ static void name_fixed(struct target *t, const struct conf *now)
 	FIXED("poll_us", poll_us);
 	FIXED("header_digest", hdgst);
 	FIXED("data_digest", ddgst);
-	FIXED("log_level", log_level);
 #undef FIXED
 	if (strcmp(was->congestion, now->congestion))
 		log_event(t, LOG_WARNING, "needs-restart", "what=congestion is=\"%s\" wanted=\"%s\"", was->congestion,

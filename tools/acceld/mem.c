@@ -1,0 +1,589 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Data buffers. Each size has address space for all the memory there is, of which only so much is backed by pages as
+ * the limit allows: no mixture of sizes can fragment it. Free buffers keep their pages until another size needs them
+ * or they have rested for a while.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include "mem.h"
+
+#define REST_NS		(2 * NS_PER_S)	/* buffers not needed for so long lose their pages */
+#define TRIM_BATCH	64u
+#define NIL		UINT32_MAX
+#define SHARE		3u		/* of what is free, for a host that has some already */
+
+/* What is known of a buffer. */
+struct block {
+	uint64_t owner;			/* whose bytes are in it */
+	uint32_t dirty;			/* bytes from its begin that may be other than zero */
+	uint32_t prev, next;		/* of the free list, the last used first; of the blank list next only */
+};
+
+struct size {
+	uint8_t *base;
+	struct block *block;
+	uint32_t log2, nblock;
+	uint32_t first, last, nfree;	/* with pages */
+	uint32_t blank, fresh;		/* without: those that had some, and those from fresh on that never had */
+	uint32_t low;			/* least nfree since the last look: so many were not needed */
+};
+
+struct mem_host {
+	struct mem_host *next, *prev;		/* all */
+	struct mem_host *ring_next, *ring_prev;	/* those that wait */
+	uint64_t id;
+	uint32_t refs, nwait, turn;
+	uint64_t used[MEM_KINDS];		/* atomic for mem_plenty() */
+	struct mem_wait queue[MEM_KINDS];	/* heads of circular lists */
+};
+
+struct mem {
+	struct target *t;
+	pthread_mutex_t lock;
+	uint64_t limit, tables_limit;		/* of data, of the rest */
+	uint64_t used, reads, cached, tables;	/* used: atomic for mem_plenty() */
+	uint64_t trim_ns;			/* atomic; when to look for rested ones */
+	uint32_t nwait, nwait_icd;		/* the first atomic */
+	uint32_t nsize;
+	struct mem_host *hosts, *ring;
+	struct size size[MEM_CLASSES];
+};
+
+static void set(uint64_t *p, uint64_t v)
+{
+	__atomic_store_n(p, v, __ATOMIC_RELAXED);
+}
+
+static uint64_t get(const uint64_t *p)
+{
+	return __atomic_load_n(p, __ATOMIC_RELAXED);
+}
+
+static int size_init(struct size *s, uint32_t log2, uint64_t limit)
+{
+	s->log2 = log2;
+	s->nblock = (uint32_t)BASE_MIN(limit >> log2, (uint64_t)NIL - 1);
+	s->first = s->last = s->blank = NIL;
+	s->base = mmap(NULL, (size_t)s->nblock << log2, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (s->base == MAP_FAILED) {
+		s->base = NULL;
+		return -ENOMEM;
+	}
+	/* A huge page behind a small buffer would be memory that nobody has counted; and dumps hold no user data. */
+	madvise(s->base, (size_t)s->nblock << log2, MADV_NOHUGEPAGE);
+	madvise(s->base, (size_t)s->nblock << log2, MADV_DONTDUMP);
+	s->block = calloc(s->nblock, sizeof(*s->block));
+	return s->block ? 0 : -ENOMEM;
+}
+
+struct mem *mem_new(struct target *t, uint64_t limit, uint32_t data)
+{
+	struct mem *m = calloc(1, sizeof(*m));
+	uint32_t log2 = MEM_MIN_LOG2;
+	uint64_t least;
+
+	if (!m)
+		goto nomem;
+	m->t = t;
+	m->tables_limit = limit / 4;
+	m->limit = limit - m->tables_limit;
+	m->trim_ns = UINT64_MAX;
+	pthread_mutex_init(&m->lock, NULL);
+	/* What the last eighth is for must fit there, and two of the largest beside it. */
+	least = BASE_MAX(data, 4ull * BASE_MAX(t->conf->in_capsule, 8192u)) * 4;
+	if (limit < least) {
+		log_event(t, LOG_ERROR, "memory-limit", "memory=%llu hint=\"with this max_transfer and in_capsule memory must "
+			  "be at least %llu\"", (unsigned long long)limit, (unsigned long long)least);
+		mem_free(m);
+		return NULL;
+	}
+	do {
+		if (size_init(&m->size[m->nsize++], log2, m->limit))
+			goto nomem;
+	} while ((1ull << log2++) < data && m->nsize < MEM_CLASSES);
+	return m;
+nomem:
+	log_event(t, LOG_ERROR, "memory-limit", "memory=%llu error=\"address space for it cannot be had\"",
+		  (unsigned long long)limit);
+	mem_free(m);
+	return NULL;
+}
+
+void mem_free(struct mem *m)
+{
+	uint32_t i;
+
+	if (!m)
+		return;
+	for (i = 0; i < m->nsize; i++) {
+		if (m->size[i].base)
+			munmap(m->size[i].base, (size_t)m->size[i].nblock << m->size[i].log2);
+		free(m->size[i].block);
+	}
+	pthread_mutex_destroy(&m->lock);
+	free(m);
+}
+
+/* ---- Other memory ---- */
+
+int mem_reserve(struct mem *m, uint64_t nbytes)
+{
+	int rc = -ENOMEM;
+
+	pthread_mutex_lock(&m->lock);
+	if (nbytes <= m->tables_limit - m->tables) {
+		m->tables += nbytes;
+		count(&m->t->count.mem_used, nbytes);
+		rc = 0;
+	}
+	pthread_mutex_unlock(&m->lock);
+	return rc;
+}
+
+void mem_unreserve(struct mem *m, uint64_t nbytes)
+{
+	pthread_mutex_lock(&m->lock);
+	m->tables -= nbytes;
+	count(&m->t->count.mem_used, -nbytes);
+	pthread_mutex_unlock(&m->lock);
+}
+
+/* ---- Hosts ---- */
+
+static struct mem_host *host_new(struct mem *m, uint64_t id)
+{
+	struct mem_host *h = calloc(1, sizeof(*h));
+	unsigned int k;
+
+	if (!h)
+		return NULL;
+	h->id = id;
+	for (k = 0; k < MEM_KINDS; k++)
+		h->queue[k].prev = h->queue[k].next = &h->queue[k];
+	h->next = m->hosts;
+	if (h->next)
+		h->next->prev = h;
+	m->hosts = h;
+	return h;
+}
+
+struct mem_host *mem_host_get(struct mem *m, uint64_t id)
+{
+	struct mem_host *h;
+
+	pthread_mutex_lock(&m->lock);
+	for (h = m->hosts; h && h->id != id; h = h->next)
+		;
+	if (!h)
+		h = host_new(m, id);
+	if (h)
+		h->refs++;
+	pthread_mutex_unlock(&m->lock);
+	return h;
+}
+
+void mem_host_put(struct mem *m, struct mem_host *h)
+{
+	pthread_mutex_lock(&m->lock);
+	if (!--h->refs) {
+		*(h->prev ? &h->prev->next : &m->hosts) = h->next;
+		if (h->next)
+			h->next->prev = h->prev;
+		free(h);
+	}
+	pthread_mutex_unlock(&m->lock);
+}
+
+/* ---- Buffers of a size ---- */
+
+static struct size *size_of(struct mem *m, uint32_t nbytes)
+{
+	uint32_t i = 0;
+
+	while ((1ull << m->size[i].log2) < nbytes)
+		i++;
+	return &m->size[i];
+}
+
+static uint32_t block_of(const struct size *s, const void *buf)
+{
+	return (uint32_t)((size_t)((const uint8_t *)buf - s->base) >> s->log2);
+}
+
+static void take_out(struct size *s, uint32_t i)
+{
+	struct block *b = &s->block[i];
+
+	*(b->prev != NIL ? &s->block[b->prev].next : &s->first) = b->next;
+	*(b->next != NIL ? &s->block[b->next].prev : &s->last) = b->prev;
+	s->nfree--;
+	s->low = BASE_MIN(s->low, s->nfree);
+}
+
+static void put_in(struct size *s, uint32_t i)
+{
+	struct block *b = &s->block[i];
+
+	b->prev = NIL;
+	b->next = s->first;
+	*(b->next != NIL ? &s->block[b->next].prev : &s->last) = i;
+	s->first = i;
+	s->nfree++;
+}
+
+/* The pages of buffer i, which is in no list, are given back; it reads as zeros if it is used again. */
+static void give_back(struct size *s, uint32_t i)
+{
+	madvise(s->base + ((size_t)i << s->log2), (size_t)1 << s->log2, MADV_DONTNEED);
+	s->block[i].owner = 0;
+	s->block[i].dirty = 0;
+}
+
+static void to_blank(struct size *s, uint32_t i)
+{
+	s->block[i].next = s->blank;
+	s->blank = i;
+}
+
+/* Takes pages from the size that has most of them to spare. */
+static bool evict_one(struct mem *m)
+{
+	struct size *s = m->size;
+	uint32_t i;
+
+	for (i = 1; i < m->nsize; i++)
+		if ((uint64_t)m->size[i].nfree << m->size[i].log2 > (uint64_t)s->nfree << s->log2)
+			s = &m->size[i];
+	i = s->last;
+	if (i == NIL)
+		return false;
+	take_out(s, i);
+	give_back(s, i);
+	to_blank(s, i);
+	m->cached -= 1ull << s->log2;
+	return true;
+}
+
+/* The limits have been looked at, so there is one. */
+static void *size_get(struct mem *m, struct size *s)
+{
+	uint64_t n = 1ull << s->log2;
+	uint32_t i = s->first;
+
+	if (i != NIL) {
+		take_out(s, i);
+		m->cached -= n;
+		return s->base + ((size_t)i << s->log2);
+	}
+	/* In vain only while trim_some() has those that are left; it is about to give them back. */
+	while (m->used + m->cached + n > m->limit && evict_one(m))
+		;
+	if (s->blank != NIL) {
+		i = s->blank;
+		s->blank = s->block[i].next;
+	} else {
+		i = s->fresh++;
+	}
+	return s->base + ((size_t)i << s->log2);
+}
+
+/* ---- Who may have one ---- */
+
+enum answer { GRANTED, OWN_LIMIT, FULL };
+
+static uint64_t room(const struct mem *m, unsigned int kind)
+{
+	uint64_t most = kind == MEM_ICD ? m->limit : m->limit - m->limit / 8;
+	uint64_t n = most > m->used ? most - m->used : 0;
+
+	if (kind == MEM_READ)
+		n = BASE_MIN(n, m->limit / 2 - m->reads);
+	return n;
+}
+
+static bool host_may(const struct mem_host *h, unsigned int kind, uint64_t n, uint64_t free_nbytes)
+{
+	uint64_t used = h->used[kind];
+
+	return !used || used + n <= SHARE * free_nbytes;
+}
+
+static void account(struct mem *m, struct mem_wait *w, uint64_t n)
+{
+	uint64_t *used = &w->host->used[w->kind];
+
+	set(&m->used, m->used + n);
+	set(used, *used + n);
+	if (w->kind == MEM_READ)
+		m->reads += n;
+	count(&m->t->count.mem_used, n);
+}
+
+static enum answer try(struct mem *m, struct mem_wait *w)
+{
+	struct size *s = size_of(m, w->nbytes);
+	uint64_t n = 1ull << s->log2, left = room(m, w->kind);
+
+	if (n > left)
+		return FULL;
+	if (!host_may(w->host, w->kind, n, left))
+		return OWN_LIMIT;
+	w->buf = size_get(m, s);
+	account(m, w, n);
+	return GRANTED;
+}
+
+/* ---- Waiting ---- */
+
+static void ring_add(struct mem *m, struct mem_host *h)
+{
+	if (!m->ring) {
+		m->ring = h->ring_next = h->ring_prev = h;
+		return;
+	}
+	h->ring_next = m->ring;
+	h->ring_prev = m->ring->ring_prev;
+	h->ring_prev->ring_next = h;
+	m->ring->ring_prev = h;
+}
+
+static void ring_del(struct mem *m, struct mem_host *h)
+{
+	if (h->ring_next == h) {
+		m->ring = NULL;
+		return;
+	}
+	h->ring_prev->ring_next = h->ring_next;
+	h->ring_next->ring_prev = h->ring_prev;
+	if (m->ring == h)
+		m->ring = h->ring_next;
+}
+
+static void enqueue(struct mem *m, struct mem_wait *w)
+{
+	struct mem_wait *head = &w->host->queue[w->kind];
+
+	w->prev = head->prev;
+	w->next = head;
+	head->prev->next = w;
+	head->prev = w;
+	if (!w->host->nwait++)
+		ring_add(m, w->host);
+	m->nwait_icd += w->kind == MEM_ICD;
+	__atomic_store_n(&m->nwait, m->nwait + 1, __ATOMIC_RELAXED);
+}
+
+static void dequeue(struct mem *m, struct mem_wait *w)
+{
+	w->prev->next = w->next;
+	w->next->prev = w->prev;
+	w->prev = NULL;
+	if (!--w->host->nwait)
+		ring_del(m, w->host);
+	m->nwait_icd -= w->kind == MEM_ICD;
+	__atomic_store_n(&m->nwait, m->nwait - 1, __ATOMIC_RELAXED);
+}
+
+/* Whoever wants much would wait for ever if those that want little went on to take what becomes free. */
+static void mark_full(const struct mem *m, unsigned int kind, bool full[MEM_KINDS])
+{
+	full[kind] = true;
+	if (kind == MEM_ICD)
+		full[MEM_READ] = full[MEM_R2T] = true;
+	else if (kind == MEM_R2T || room(m, MEM_R2T) <= room(m, MEM_READ))
+		full[MEM_READ] = full[MEM_R2T] = true;
+}
+
+/* The first that waits of a kind; true if it got what it waits for. */
+static bool serve_kind(struct mem *m, struct mem_host *h, unsigned int kind, bool full[MEM_KINDS])
+{
+	struct mem_wait *w = h->queue[kind].next;
+	enum answer a;
+
+	if (w == &h->queue[kind] || full[kind])
+		return false;
+	a = try(m, w);
+	if (a == FULL)
+		mark_full(m, kind, full);
+	if (a != GRANTED)
+		return false;
+	dequeue(m, w);
+	reactor_post(w->reactor, &w->msg);
+	return true;
+}
+
+static bool serve_host(struct mem *m, struct mem_host *h, bool full[MEM_KINDS])
+{
+	bool got = serve_kind(m, h, MEM_ICD, full);
+	unsigned int first = h->turn++ & 1;
+
+	if (serve_kind(m, h, first ? MEM_READ : MEM_R2T, full))
+		got = true;
+	if (serve_kind(m, h, first ? MEM_R2T : MEM_READ, full))
+		got = true;
+	return got;
+}
+
+/* Hosts take turns. */
+static void serve(struct mem *m)
+{
+	bool full[MEM_KINDS] = { false }, got = true;
+	struct mem_host *h, *next;
+	uint32_t i, n;
+
+	while (got && m->ring) {
+		got = false;
+		for (n = 1, h = m->ring; h->ring_next != m->ring; h = h->ring_next)
+			n++;
+		for (i = 0, h = m->ring; i < n; i++, h = next) {
+			next = h->ring_next;
+			if (!serve_host(m, h, full))
+				continue;
+			got = true;
+			if (m->ring)
+				m->ring = next == h ? m->ring : next;
+		}
+	}
+}
+
+bool mem_get(struct mem *m, struct mem_wait *w)
+{
+	bool got;
+
+	w->prev = NULL;
+	pthread_mutex_lock(&m->lock);
+	got = !(w->kind == MEM_ICD ? m->nwait_icd : m->nwait) && try(m, w) == GRANTED;
+	if (!got) {
+		enqueue(m, w);
+		count(&m->t->count.mem_waits, 1);
+		serve(m);
+	}
+	pthread_mutex_unlock(&m->lock);
+	return got;
+}
+
+bool mem_cancel(struct mem *m, struct mem_wait *w)
+{
+	bool waits;
+
+	pthread_mutex_lock(&m->lock);
+	waits = w->prev != NULL;
+	if (waits) {
+		dequeue(m, w);
+		serve(m);
+	}
+	pthread_mutex_unlock(&m->lock);
+	return waits;
+}
+
+void mem_own(struct mem *m, struct mem_wait *w)
+{
+	struct size *s = size_of(m, w->nbytes);
+	struct block *b = &s->block[block_of(s, w->buf)];
+
+	/* The block is the caller's now, so the lock is not needed. */
+	if (b->owner != w->host->id) {
+		memset(w->buf, 0, b->dirty);
+		b->owner = w->host->id;
+		b->dirty = 0;
+	}
+	b->dirty = BASE_MAX(b->dirty, w->nbytes);
+}
+
+void mem_put(struct mem *m, struct mem_wait *w)
+{
+	struct size *s = size_of(m, w->nbytes);
+	uint64_t n = 1ull << s->log2;
+
+	pthread_mutex_lock(&m->lock);
+	put_in(s, block_of(s, w->buf));
+	m->cached += n;
+	account(m, w, -n);
+	if (get(&m->trim_ns) == UINT64_MAX)
+		set(&m->trim_ns, 0);
+	if (m->nwait)
+		serve(m);
+	pthread_mutex_unlock(&m->lock);
+	w->buf = NULL;
+}
+
+bool mem_short(const struct mem *m)
+{
+	return __atomic_load_n(&m->nwait, __ATOMIC_RELAXED);
+}
+
+bool mem_plenty(const struct mem *m, const struct mem_host *h, uint32_t n)
+{
+	/* A capsule has 72 bytes at least besides its data, and its data one buffer of the smallest size at least. */
+	uint64_t most = (uint64_t)n / 73 << MEM_MIN_LOG2, used = get(&m->used);
+
+	return !mem_short(m) && used < m->limit && (m->t->nreactor + 1) * most <= m->limit - used &&
+	       (!h || get(&h->used[MEM_ICD]) + most <= SHARE * (m->limit - used - most));
+}
+
+/* ---- Giving back ---- */
+
+/* Up to n buffers, without holding anybody up; how many it were. */
+static uint32_t trim_some(struct mem *m, struct size *s, uint32_t n)
+{
+	uint32_t idx[TRIM_BATCH], i, k = 0;
+
+	pthread_mutex_lock(&m->lock);
+	for (n = BASE_MIN(n, TRIM_BATCH); k < n && s->nfree; k++) {
+		idx[k] = s->last;
+		take_out(s, s->last);
+	}
+	pthread_mutex_unlock(&m->lock);
+	for (i = 0; i < k; i++)
+		give_back(s, idx[i]);
+	pthread_mutex_lock(&m->lock);
+	for (i = 0; i < k; i++)
+		to_blank(s, idx[i]);
+	m->cached -= (uint64_t)k << s->log2;
+	pthread_mutex_unlock(&m->lock);
+	return k;
+}
+
+static void trim_size(struct mem *m, struct size *s)
+{
+	uint32_t rested, k = 1;
+
+	pthread_mutex_lock(&m->lock);
+	rested = s->low;
+	pthread_mutex_unlock(&m->lock);
+	for (; rested && k; rested -= k)
+		k = trim_some(m, s, rested);
+	pthread_mutex_lock(&m->lock);
+	s->low = s->nfree;
+	pthread_mutex_unlock(&m->lock);
+}
+
+static void trim(struct mem *m, uint64_t now_ns)
+{
+	uint32_t i;
+
+	for (i = 0; i < m->nsize; i++)
+		trim_size(m, &m->size[i]);
+	pthread_mutex_lock(&m->lock);
+	set(&m->trim_ns, m->cached ? now_ns + REST_NS : UINT64_MAX);
+	pthread_mutex_unlock(&m->lock);
+}
+
+uint64_t mem_tick(struct mem *m, uint64_t now_ns)
+{
+	uint64_t due = get(&m->trim_ns);
+
+	if (due > now_ns)
+		return due;
+	/* One reactor does it; a first call after a rest only begins to count. */
+	if (!__atomic_compare_exchange_n(&m->trim_ns, &due, now_ns + REST_NS, false, __ATOMIC_RELAXED,
+					 __ATOMIC_RELAXED))
+		return now_ns + REST_NS;
+	if (due)
+		trim(m, now_ns);
+	return get(&m->trim_ns);
+}

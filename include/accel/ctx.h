@@ -20,7 +20,10 @@ struct accel_ctx_opts {
 	uint32_t size;
 	uint32_t flags;			/**< ACCEL_CTX_* */
 	const char *soft;		/**< options of "soft:" in scans, such as "threads=2"; NULL: none */
-	uint64_t reserved[6];
+	const char *discover;		/**< "HOST[:PORT]" of a discovery controller, whose accelerators scans show,
+					 *   too; NULL: none */
+	const char *root;		/**< directory that has the sys and dev to look for nodes in; NULL: "/" */
+	uint64_t reserved[4];
 };
 
 #define ACCEL_CTX_NO_SOFT (1u << 0)	/**< scans do not show the software accelerator */

@@ -51,7 +51,7 @@ struct accel_filter {
 	uint16_t type;			/**< enum accel_type */
 	uint16_t op, alg;		/**< alg only with op */
 	int16_t numa_node;		/**< node + 1; 0: any */
-	const char *transport;		/**< "soft", "pcie", "tcp", "rdma", "loop" */
+	const char *transport;		/**< "soft", "pcie", "tcp", "rdma", "loop", "fc", "block" */
 	const char *name;		/**< of the accelerator, exact */
 	const uint8_t *uuid;		/**< 16 bytes */
 	uint64_t reserved[4];
@@ -105,10 +105,51 @@ struct accel_dev_stats {
 	} op[52];
 };
 
+/** How a device is reached. Strings are "", numbers -1 or 0, where something is not known or does not apply. */
+struct accel_path_info {
+	uint32_t size;
+	uint32_t npath;			/**< controllers that the kernel reaches it by (multipath) */
+	char transport[16];		/**< "soft", "tcp", "pcie", "rdma", "loop", "fc"; "block": some block device */
+	char address[128];		/**< "traddr=127.0.0.1,trsvcid=4420", "0000:00:04.0" */
+	char subnqn[224], serial[24], model[48], firmware[16];	/**< of the subsystem and its controller */
+	int32_t numa_node;
+	uint32_t reserved32;
+	int64_t kato_ms, ctrl_loss_tmo_s, reconnect_delay_s;
+	uint64_t max_nbytes;		/**< bytes that travel as one command; 0: any number */
+	/** Commands of this handle from and to the caller's memory; those that needed a copy, and its bytes. */
+	uint64_t direct, copied, copied_nbytes;
+	uint64_t reserved[8];
+};
+
+/** What a target, such as acceld, has done since it started. Counters only grow, but for those in _now. */
+struct accel_target_stats {
+	uint32_t size;
+	uint32_t nsc;			/**< entries of sc that are used */
+	uint64_t uptime_ns;
+	uint64_t conns, conns_now;	/**< TCP connections */
+	uint64_t conns_refused;		/**< by a limit */
+	uint64_t conns_failed;		/**< that a transport error or a slow handshake ended */
+	uint64_t ctrls, ctrls_now, connects_refused;	/**< associations */
+	uint64_t cmds_admin, cmds_read, cmds_write, cmds_other, cmds_failed, cmds_aborted, cmds_now;
+	uint64_t bytes_in, bytes_out;
+	uint64_t term_sent, term_received, digest_errors, keepalive_expiries;
+	uint64_t mem_limit, mem_used, mem_waits, held_now;
+	uint64_t fes[8];		/**< fatal transport errors by their FES code */
+	uint64_t latency_ns_log2[40];	/**< I/O commands: bin i is [2^i, 2^(i+1)) ns from capsule to response */
+	struct {
+		uint16_t status;	/**< SCT << 8 | SC, not success */
+		uint16_t reserved16[3];
+		uint64_t count;
+	} sc[64];
+	uint64_t reserved[8];
+};
+
 /**
- * All accelerators that match (filter NULL: all), in the order of device names. May block for the time of a
- * few Identify commands. An empty list is success. -ENOMEM, -EINVAL (filter), -EACCES (devices are there
- * but may not be opened, and no other matched). Free with accel_list_free().
+ * All accelerators that match (filter NULL: all), in the order of device names: nodes of the inbox driver (PCIe, TCP,
+ * RDMA, loop), each namespace once; those that accel_ctx_opts.discover tells of; the software accelerator. May block
+ * for the time of a few Identify commands each. A device that cannot be asked is logged, and the others are listed.
+ * An empty list is success. -ENOMEM; -EINVAL (filter); -EACCES (devices are there but may not be opened, and no
+ * other matched); what made discovery fail (-ECONNREFUSED, -ETIMEDOUT, ...). Free with accel_list_free().
  */
 ACCEL_API int accel_scan(struct accel_ctx *ctx, const struct accel_filter *filter, struct accel_list **list);
 ACCEL_API size_t accel_list_count(const struct accel_list *list);
@@ -117,10 +158,12 @@ ACCEL_API const struct accel_dev_info *accel_list_get(const struct accel_list *l
 ACCEL_API void accel_list_free(struct accel_list *list);
 
 /**
- * Opens by name: /dev/nvme0n1, uuid:..., name:..., soft:, soft:threads=2, soft:nsid=3.
- * "soft:" without nsid is the namespace with all functions. -ENOENT: nothing has that name; -EACCES;
- * -ENODEV: it is there but is no accelerator; -EPROTO: its identity is malformed; -EINVAL: the name;
- * -ENOTSUP: the transport for such names is not built in.
+ * Opens by name: /dev/nvme0n1, /dev/ng0n1, tcp://HOST[:PORT][/NQN][?nsid=N], uuid:..., name:..., soft:,
+ * soft:threads=2, soft:nsid=3. "soft:" without nsid is the namespace with all functions. A node is opened for writing
+ * only after it has proven to be an accelerator. -ENOENT: nothing has that name; -EACCES; -ENODEV: it is there but
+ * is no accelerator; -ENOTBLK, -ENOTTY: no block device, no generic node of the NVMe driver; -ENOTCONN: its
+ * controller is not connected now; -EPROTO: its identity is malformed; -EINVAL: the name; -ENOTSUP: the kernel lacks
+ * what such a node needs; others as connecting or opening gives them.
  */
 ACCEL_API int accel_dev_open(struct accel_ctx *ctx, const char *name, struct accel_dev **dev);
 /** The best match: hardware before software, then most free slots. -ENODEV: nothing matches. */
@@ -130,6 +173,8 @@ ACCEL_API struct accel_dev *accel_dev_ref(struct accel_dev *dev);
 ACCEL_API void accel_dev_close(struct accel_dev *dev);
 /** As read when it was opened; owned by the device. */
 ACCEL_API const struct accel_dev_info *accel_dev_info(const struct accel_dev *dev);
+/** How it is reached; no command is sent. -EINVAL: info->size. */
+ACCEL_API int accel_dev_path_info(struct accel_dev *dev, struct accel_path_info *info);
 /** -ENOTSUP: the device does not have it. alg 0: the first of that operation. */
 ACCEL_API int accel_dev_caps(const struct accel_dev *dev, uint16_t op, uint16_t alg, struct accel_caps *caps);
 /** Operation i of nops. -ERANGE. */
@@ -137,6 +182,11 @@ ACCEL_API int accel_dev_cap(const struct accel_dev *dev, uint32_t i, struct acce
 /** Reads state, free slots and boot id anew. */
 ACCEL_API int accel_dev_state(struct accel_dev *dev, struct accel_dev_info *info);
 ACCEL_API int accel_dev_stats(struct accel_dev *dev, struct accel_dev_stats *stats);
+/**
+ * Statistics of the target behind the device. -ENOTSUP: it is no such target; -EACCES: the kernel does not let this
+ * user ask; -EPROTO: the answer is malformed; -EINVAL: stats->size.
+ */
+ACCEL_API int accel_dev_target_stats(struct accel_dev *dev, struct accel_target_stats *stats);
 /**
  * A subsystem reset: all jobs end, all leases end. Needs ACCEL_RESET_YES in flags so that it is not typed by
  * accident. -ENOTSUP where the transport cannot.

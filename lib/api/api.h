@@ -43,6 +43,8 @@ struct accel_ctx {
 	int refs;
 	uint32_t flags;
 	char *soft;			/* options of "soft:" in scans, "" if none */
+	char *discover;			/* discovery controller for scans, NULL if none */
+	char *sysfs, *devdir;		/* NULL: the system's */
 	struct fork_mark mark;
 	struct transport_env env;
 	pthread_mutex_t lock;		/* the fields below */
@@ -111,6 +113,8 @@ struct accel_dev {
 	struct wire_id id;
 	pthread_mutex_t lock;		/* the fields below */
 	struct transport_queue *raw_idle;
+	unsigned int nshared, nexclusive;	/* leases that hold the node */
+	enum transport_hold held;
 	struct accel_lease *locked;	/* accel_dev_lock() */
 	struct run_pool *pool;
 };
@@ -148,6 +152,7 @@ struct accel_lease {
 	uint32_t index, epoch, nslot, duration_ms, flags;
 	uint8_t claim_id[8], nonce[16], hostid[16];
 	uint64_t bootid;
+	bool holds;			/* the node, with dev->nshared or nexclusive */
 	int ended;			/* atomic: released, or the device said that it is gone */
 	uint64_t active_ns;		/* atomic: of the last command that renewed it */
 	pthread_mutex_t lock;		/* the fields below */

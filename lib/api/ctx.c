@@ -69,22 +69,56 @@ static void env_log(void *arg, int level, const char *message)
 	ctx_log(arg, (enum accel_log_level)level, "%s", message);
 }
 
+static int copy_opts(struct accel_ctx *ctx, const struct accel_ctx_opts *opts)
+{
+	const char *root = opts ? opts->root : NULL, *discover = opts ? opts->discover : NULL;
+
+	ctx->flags = opts ? opts->flags : 0;
+	ctx->soft = strdup(opts && opts->soft ? opts->soft : "");
+	if (!ctx->soft)
+		return -ENOMEM;
+	if (discover && !(ctx->discover = strdup(discover)))
+		return -ENOMEM;
+	if (!root)
+		return 0;
+	if (asprintf(&ctx->sysfs, "%s/sys", root) < 0) {
+		ctx->sysfs = NULL;
+		return -ENOMEM;
+	}
+	if (asprintf(&ctx->devdir, "%s/dev", root) < 0) {
+		ctx->devdir = NULL;
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static void free_opts(struct accel_ctx *ctx)
+{
+	free(ctx->soft);
+	free(ctx->discover);
+	free(ctx->sysfs);
+	free(ctx->devdir);
+}
+
 static int ctx_init(struct accel_ctx *ctx, const struct accel_ctx_opts *opts)
 {
 	int ret;
 
 	ctx->refs = 1;
 	ctx->log_level = -1;
-	ctx->flags = opts ? opts->flags : 0;
-	ctx->soft = strdup(opts && opts->soft ? opts->soft : "");
-	if (!ctx->soft)
-		return -ENOMEM;
-	ret = fork_mark_init(&ctx->mark);
+	ret = copy_opts(ctx, opts);
+	if (!ret)
+		ret = fork_mark_init(&ctx->mark);
 	if (ret)
 		return ret;
 	ctx->env.log = env_log;
 	ctx->env.log_arg = ctx;
-	return transport_env_init(&ctx->env);
+	ret = transport_env_init(&ctx->env);
+	if (!ret && ctx->sysfs) {
+		ctx->env.sysfs = ctx->sysfs;
+		ctx->env.devdir = ctx->devdir;
+	}
+	return ret;
 }
 
 int accel_ctx_new(const struct accel_ctx_opts *opts, struct accel_ctx **out)
@@ -100,7 +134,7 @@ int accel_ctx_new(const struct accel_ctx_opts *opts, struct accel_ctx **out)
 	ret = ctx_init(ctx, opts);
 	if (ret) {
 		fork_mark_fini(&ctx->mark);
-		free(ctx->soft);
+		free_opts(ctx);
 		free(ctx);
 		return ret;
 	}
@@ -131,7 +165,7 @@ void accel_ctx_unref(struct accel_ctx *ctx)
 		pthread_mutex_destroy(&ctx->lock);
 	}
 	fork_mark_fini(&ctx->mark);
-	free(ctx->soft);
+	free_opts(ctx);
 	free(ctx);
 }
 

@@ -57,9 +57,10 @@ void dev_info_from_id(const struct accel_dev *dev, const struct wire_id *id, str
 	if (info != &dev->info) {
 		memset(info, 0, sizeof(*info));
 		memcpy(info->path, dev->info.path, sizeof(info->path));
+		memcpy(info->transport, dev->info.transport, sizeof(info->transport));
+		info->numa_node = dev->info.numa_node;
 	}
 	memcpy(info->name, id->name, sizeof(info->name));
-	snprintf(info->transport, sizeof(info->transport), "%s", dev->ops->name);
 	memcpy(info->uuid, id->uuid, sizeof(info->uuid));
 	memcpy(info->implid, id->implid, sizeof(info->implid));
 	info->type = id->type;
@@ -73,7 +74,6 @@ void dev_info_from_id(const struct accel_dev *dev, const struct wire_id *id, str
 	info->boot_id = id->bootid;
 	info->build_date = id->build_date;
 	memcpy(info->source_id, id->source_id, sizeof(info->source_id));
-	info->numa_node = -1;
 	info_limits(id, info);
 }
 
@@ -87,6 +87,7 @@ static void dev_destroy(struct accel_dev *dev)
 
 static int dev_setup(struct accel_dev *dev, const char *name)
 {
+	struct transport_info tinfo;
 	int ret = dev->ops->open(&dev->ctx->env, name, &dev->tdev);
 
 	if (ret) {
@@ -94,6 +95,9 @@ static int dev_setup(struct accel_dev *dev, const char *name)
 		return ret;
 	}
 	snprintf(dev->info.path, sizeof(dev->info.path), "%s", name);
+	transport_get_info(dev->ops, dev->tdev, &tinfo);
+	memcpy(dev->info.transport, tinfo.kind, sizeof(dev->info.transport));
+	dev->info.numa_node = tinfo.numa_node;
 	ret = dev_identify(dev, &dev->id);
 	if (!ret)
 		dev_info_from_id(dev, &dev->id, &dev->info);
@@ -106,12 +110,8 @@ int dev_open_name(struct accel_ctx *ctx, const char *name, struct accel_dev **ou
 	struct accel_dev *dev;
 	int ret;
 
-	if (!ops) {
-		if (strncmp(name, "/dev/", 5) != 0 && strncmp(name, "tcp:", 4) != 0)
-			return -EINVAL;
-		ctx_log(ctx, ACCEL_LOG_ERROR, "%s: the transport for this name is not built in", name);
-		return -ENOTSUP;
-	}
+	if (!ops)
+		return -EINVAL;
 	if (strlen(name) >= sizeof(dev->info.path))
 		return -EINVAL;
 	dev = calloc(1, sizeof(*dev));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Leases: claiming, renewing and ending them by plain reads and writes of the lease pages. The device alone
- * decides; what is kept here is a copy of its answer. Holding the node of a device by flock() as well is up
- * to a transport that has one.
+ * decides, by whatever path it is reached; what is kept here is a copy of its answer. The node of a device, where
+ * it has one, is held by flock() as well, so that those who look at disks keep away from it meanwhile.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -14,6 +14,7 @@
 
 #define BACKOFF_MIN_MS 1u
 #define BACKOFF_MAX_MS 50u
+#define HOLD_WAIT_MS 1000
 
 /* The device's memory may be another claim's for a moment; waiting longer does not bring it, as it does slots. */
 #define MEMORY_WAIT_MS 300
@@ -220,6 +221,72 @@ static void lease_unlink(struct accel_lease *lease)
 	pthread_mutex_unlock(&ctx->lock);
 }
 
+/* With dev->lock held: the node as the leases of this handle want it. */
+static int hold_update(struct accel_dev *dev)
+{
+	enum transport_hold want = dev->nexclusive ? TRANSPORT_HOLD_EXCLUSIVE :
+				   dev->nshared	   ? TRANSPORT_HOLD_SHARED :
+						     TRANSPORT_HOLD_NONE;
+	int ret;
+
+	if (want == dev->held)
+		return 0;
+	ret = transport_hold(dev->ops, dev->tdev, want);
+	if (!ret)
+		dev->held = want;
+	else	/* a lock that could not be made another may be gone */
+		transport_hold(dev->ops, dev->tdev, dev->held);
+	return ret;
+}
+
+static int hold_try(struct accel_lease *lease)
+{
+	unsigned int *n = lease->flags & ACCEL_LEASE_EXCLUSIVE ? &lease->dev->nexclusive : &lease->dev->nshared;
+	int ret;
+
+	pthread_mutex_lock(&lease->dev->lock);
+	++*n;
+	ret = hold_update(lease->dev);
+	if (ret)
+		--*n;
+	pthread_mutex_unlock(&lease->dev->lock);
+	lease->holds = !ret;
+	return ret;
+}
+
+static void hold_drop(struct accel_lease *lease)
+{
+	unsigned int *n = lease->flags & ACCEL_LEASE_EXCLUSIVE ? &lease->dev->nexclusive : &lease->dev->nshared;
+
+	if (!lease->holds)
+		return;
+	lease->holds = false;
+	pthread_mutex_lock(&lease->dev->lock);
+	--*n;
+	hold_update(lease->dev);
+	pthread_mutex_unlock(&lease->dev->lock);
+}
+
+/*
+ * The device has granted the lease, so whoever has locked the node is none of its users, or is about to let it go.
+ * udev looks at a node for some milliseconds; others are not waited for longer than the caller wants, or than the
+ * lease can do without a sign of life.
+ */
+static int hold_wait(struct accel_lease *lease, uint64_t deadline)
+{
+	uint64_t least = api_deadline(HOLD_WAIT_MS), most = api_deadline((int)(lease->duration_ms / 2));
+	int ret;
+
+	deadline = BASE_MIN(BASE_MAX(deadline, least), most);
+	while ((ret = hold_try(lease)) == -EBUSY && api_left_ms(deadline))
+		sleep_ms(BACKOFF_MAX_MS / 10);
+	if (ret)
+		ctx_log(lease->dev->ctx, ACCEL_LOG_ERROR, "%s: the device has granted a lease, but the node cannot be "
+			"locked (flock): %s", lease->dev->info.path, ret == -EBUSY ? "somebody else, who has no lease, "
+			"has it locked" : accel_strerror(ret));
+	return ret;
+}
+
 static void give_back(struct accel_dev *dev, uint32_t index, struct wire_claim *claim)
 {
 	claim->op = NVME_ACCEL_LEASE_RELEASE;
@@ -243,8 +310,12 @@ int lease_acquire(struct accel_dev *dev, const struct accel_lease_opts *opts, in
 		ret = lease_new(dev, &page, &claim, index, out);
 		if (ret)
 			give_back(dev, index, &claim);
-		else
-			lease_link(*out);
+	}
+	if (!ret) {
+		lease_link(*out);
+		ret = hold_wait(*out, deadline);
+		if (ret)
+			accel_lease_release(*out);
 	}
 	api_wipe(&claim, sizeof(claim));
 	return ret;
@@ -369,6 +440,8 @@ void accel_lease_release(struct accel_lease *lease)
 		lease_drop_many(lease);
 		lease_unlink(lease);
 		lease_set_ended(lease);
+		/* Before the device knows: whoever it grants the next lease to finds the node free. */
+		hold_drop(lease);
 		own_claim(lease, NVME_ACCEL_LEASE_RELEASE, &claim);
 		lease_page_write(lease->dev, lease->index, &claim);
 		api_wipe(&claim, sizeof(claim));

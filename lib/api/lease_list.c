@@ -12,31 +12,6 @@
 #define LOCK_MS 60000u
 #define LEASE_FLAGS (ACCEL_LEASE_EXCLUSIVE | ACCEL_LEASE_PREEMPTIBLE)
 
-/* The host's id as NVMe over Fabrics has it, if the system was given one; else zeros. */
-static void host_id(uint8_t id[16])
-{
-	char text[64];
-	unsigned int n = 0;
-	size_t got, i;
-	FILE *f = fopen("/etc/nvme/hostid", "re");
-
-	memset(id, 0, 16);
-	if (!f)
-		return;
-	got = fread(text, 1, sizeof(text), f);
-	fclose(f);
-	for (i = 0; i < got && n < 32; i++) {
-		char c = text[i] >= 'A' && text[i] <= 'F' ? (char)(text[i] | 0x20) : text[i];
-
-		if ((c < '0' || c > '9') && (c < 'a' || c > 'f'))
-			continue;
-		id[n / 2] = (uint8_t)(id[n / 2] << 4 | (c <= '9' ? c - '0' : c - 'a' + 10));
-		n++;
-	}
-	if (n < 32)
-		memset(id, 0, 16);
-}
-
 static bool opts_ok(const struct accel_lease_opts *o)
 {
 	return o->size == sizeof(*o) && !(o->flags & ~LEASE_FLAGS) && !o->pad &&
@@ -82,7 +57,7 @@ int lease_claim_fill(struct accel_dev *dev, const struct accel_lease_opts *opts,
 	else
 		snprintf(claim->label, sizeof(claim->label), "%.20s %d", program_invocation_short_name,
 			 (int)getpid());
-	host_id(claim->hostid);
+	memcpy(claim->hostid, dev->ctx->env.hostid, sizeof(claim->hostid));
 	ret = api_random(claim->claim_id, sizeof(claim->claim_id));
 	return ret ? ret : api_random(claim->nonce, sizeof(claim->nonce));
 }

@@ -96,11 +96,21 @@ static int found(void *arg, const char *name)
 	return ret;
 }
 
+/* Nodes of the inbox driver, whatever is behind it, then what others offer, then the process itself. */
 static int scan_all(struct scan *scan)
 {
-	if (scan->ctx->flags & ACCEL_CTX_NO_SOFT)
-		return 0;
-	return transport_soft.scan(&scan->ctx->env, scan->ctx->soft, found, scan);
+	const char *transport = scan->filter ? scan->filter->transport : NULL;
+	struct accel_ctx *ctx = scan->ctx;
+	bool soft = !transport || strcmp(transport, "soft") == 0, tcp = !transport || strcmp(transport, "tcp") == 0;
+	int ret = 0;
+
+	if (!transport || !soft)
+		ret = transport_uring.scan(&ctx->env, NULL, found, scan);
+	if (!ret && tcp && ctx->discover)
+		ret = transport_tcp.scan(&ctx->env, ctx->discover, found, scan);
+	if (!ret && soft && !(ctx->flags & ACCEL_CTX_NO_SOFT))
+		ret = transport_soft.scan(&ctx->env, ctx->soft, found, scan);
+	return ret;
 }
 
 static int by_path(const void *a, const void *b)

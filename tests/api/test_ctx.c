@@ -35,7 +35,7 @@ static void test_options(void **state)
 	opts.flags = 1u << 31;
 	assert_int_equal(accel_ctx_new(&opts, &ctx), -EINVAL);
 	opts.flags = 0;
-	opts.reserved[5] = 1;
+	opts.reserved[3] = 1;
 	assert_int_equal(accel_ctx_new(&opts, &ctx), -EINVAL);
 }
 

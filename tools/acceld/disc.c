@@ -61,10 +61,8 @@ static bool listener_addr(const struct conf_listen *l, const struct conn *conn, 
 	if (!a->port)
 		a->port = local.port;
 	if (addr_is_any(a)) {
-		/* An IPv6 listener may serve IPv4 too; it does if this connection has come by it. */
-		if (a->family != local.family && (a->family != AF_INET6 || a->port != local.port))
+		if (a->family != local.family)
 			return false;
-		a->family = local.family;
 		memcpy(a->b, local.b, 16);
 	}
 	return !addr_is_loopback(a) || addr_is_loopback(&local);

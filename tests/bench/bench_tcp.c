@@ -115,10 +115,10 @@ static void user_ping(struct user *u, const uint8_t *in, uint32_t crc, double *n
 static double user_deep(struct user *u, unsigned int depth, uint8_t *in, size_t in_len, uint8_t *out,
 			size_t out_max, unsigned int njob)
 {
-	struct accel_job job = ACCEL_INIT(struct accel_job);
+	struct accel_job jobs[DEPTH];
 	struct accel_result r[DEPTH];
 	struct iovec vin[DEPTH], vout[DEPTH];
-	unsigned int idle[DEPTH], nidle, sent = 0, got = 0, k;
+	unsigned int idle[DEPTH], nidle, sent = 0, got = 0, i, k;
 	double t = wall_ns();
 	int n;
 
@@ -127,17 +127,19 @@ static double user_deep(struct user *u, unsigned int depth, uint8_t *in, size_t 
 		vout[nidle] = (struct iovec){ out + nidle * out_max, out_max };
 		idle[nidle] = nidle;
 	}
-	job.plan = u->plan;
-	job.nin = 1;
-	job.nout = out_max ? 1 : 0;
 	while (got < njob) {
-		for (; nidle && sent < njob; sent++) {
+		for (i = 0; nidle && sent + i < njob; i++) {
 			k = idle[--nidle];
-			job.in = &vin[k];
-			job.out = &vout[k];
-			job.user_data = (void *)(uintptr_t)k;
-			check(accel_queue_submit(u->queue, &job, 1) == 1, "submit failed");
+			jobs[i] = (struct accel_job)ACCEL_INIT(struct accel_job);
+			jobs[i].plan = u->plan;
+			jobs[i].nin = 1;
+			jobs[i].nout = out_max ? 1 : 0;
+			jobs[i].in = &vin[k];
+			jobs[i].out = &vout[k];
+			jobs[i].user_data = (void *)(uintptr_t)k;
 		}
+		check(!i || accel_queue_submit(u->queue, jobs, i) == (int)i, "submit failed");
+		sent += i;
 		n = accel_queue_reap(u->queue, r, depth, (sent - got + 1) / 2, 20000);
 		check(n > 0, "no result");
 		for (k = 0; k < (unsigned int)n; k++) {
@@ -323,23 +325,32 @@ static void line_depth(struct accel_ctx *ctx, const struct daemon_proc *d)
 	free(mem);
 }
 
+struct large {
+	const char *what;
+	size_t in_len, out_len;		/* out_len 0: what the plan says */
+	unsigned int njob;
+	bool stream;			/* computed so fast that the way bounds it: beside a stream, too */
+	int (*stages)(struct accel_plan *plan);
+};
+
 /* Large jobs over TCP beside the same in the process, with as many engine threads. */
 static void line_engines(struct accel_ctx *ctx, const struct daemon_proc *d, unsigned int threads,
-			 const char *what, size_t in_len, size_t out_len, unsigned int njob,
-			 int (*stages)(struct accel_plan *plan))
+			 const struct large *w)
 {
+	size_t in_len = w->in_len, out_max;
 	uint8_t *in = text_memory(BIG * in_len), *out, *keep;
+	struct bare bare = { .total = w->njob * in_len };
+	struct pairs p = { 0 }, stream = { 0 };
 	struct user tcp, soft;
-	struct pairs p = { 0 };
 	char name[192];
-	size_t out_max;
 	unsigned int i;
 	double t;
 
-	tcp = user_new(ctx, daemon_name(d, NSID_ALL, name), BIG, stages);
+	bare_start(&bare);
+	tcp = user_new(ctx, daemon_name(d, NSID_ALL, name), BIG, w->stages);
 	snprintf(name, sizeof(name), "soft:threads=%u", threads);
-	soft = user_new(ctx, name, BIG, stages);
-	out_max = out_len ? out_len : (size_t)accel_bound(tcp.plan, in_len);
+	soft = user_new(ctx, name, BIG, w->stages);
+	out_max = w->out_len ? w->out_len : (size_t)accel_bound(tcp.plan, in_len);
 	out = calloc(BIG, out_max);
 	keep = malloc(out_max);
 	check(out && keep, "no memory");
@@ -349,10 +360,15 @@ static void line_engines(struct accel_ctx *ctx, const struct daemon_proc *d, uns
 	user_deep(&tcp, BIG, in, in_len, out, out_max, BIG);
 	check(!memcmp(keep, out, 4096), "the results differ");
 	for (i = 0; i < rounds; i++) {
-		t = user_deep(&tcp, BIG, in, in_len, out, out_max, njob) * (double)in_len;
-		pairs_add(&p, t, user_deep(&soft, BIG, in, in_len, out, out_max, njob) * (double)in_len);
+		t = user_deep(&tcp, BIG, in, in_len, out, out_max, w->njob) * (double)in_len;
+		pairs_add(&p, t, user_deep(&soft, BIG, in, in_len, out, out_max, w->njob) * (double)in_len);
+		if (w->stream)
+			pairs_add(&stream, t, bare_stream(&bare, BLOCK));
 	}
-	pairs_print(&p, what, "soft:'s rate", "MB/s", 1e6);
+	pairs_print(&p, w->what, "soft:'s rate", "MB/s", 1e6);
+	if (w->stream)
+		pairs_print(&stream, w->what, "a one-way stream", "MB/s", 1e6);
+	bare_stop(&bare);
 	user_free(&tcp);
 	user_free(&soft);
 	free(in);
@@ -387,6 +403,10 @@ static void line_writes(const struct daemon_proc *d)
 
 static void both_ways(const char *path, unsigned int threads)
 {
+	const struct large deflate = { "deflate level 1 of 1 MiB, depth 16", 1 << 20, 0, 4 * scale, false,
+				       deflate_stage };
+	const struct large ec = { "erasure 10+2 of 128 KiB, depth 16", 10 * BLOCK, 2 * BLOCK, 25 * scale, true,
+				  ec_stage };
 	struct daemon_proc d[2];
 	struct accel_ctx *ctx;
 	unsigned int i;
@@ -400,9 +420,8 @@ static void both_ways(const char *path, unsigned int threads)
 		line_depth(ctx, &d[i]);
 	for (i = 0; i < 2; i++)
 		line_writes(&d[i]);
-	line_engines(ctx, &d[0], threads, "deflate level 1 of 1 MiB, depth 16", 1 << 20, 0, 4 * scale, deflate_stage);
-	line_engines(ctx, &d[0], threads, "erasure 10+2 of 128 KiB, depth 16", 10 * BLOCK, 2 * BLOCK, 25 * scale,
-		     ec_stage);
+	line_engines(ctx, &d[0], threads, &deflate);
+	line_engines(ctx, &d[0], threads, &ec);
 	accel_ctx_unref(ctx);
 	for (i = 0; i < 2; i++)
 		daemon_stop(&d[i]);
@@ -411,6 +430,7 @@ static void both_ways(const char *path, unsigned int threads)
 int main(int argc, char **argv)
 {
 	unsigned int threads = 1;
+	double load;
 	int c;
 
 	while ((c = getopt(argc, argv, "qt:")) != -1) {
@@ -421,8 +441,11 @@ int main(int argc, char **argv)
 		else
 			fail("usage: bench_tcp [-q] [-t THREADS] [ACCELD]");
 	}
-	printf("Over NVMe/TCP on loopback, %s on both sides, %u engine thread%s: medians of %u interleaved rounds\n",
-	       BENCH_CONGESTION, threads, threads > 1 ? "s" : "", rounds);
+	if (getloadavg(&load, 1) != 1)
+		load = -1;
+	printf("Over NVMe/TCP on loopback, %s on both sides, %u engine thread%s: medians of %u interleaved rounds\n"
+	       "  (ratio; the middle half of them; our median / theirs; load average before: %.1f)\n",
+	       BENCH_CONGESTION, threads, threads > 1 ? "s" : "", rounds, load);
 	/* Whatever hangs ends; the other processes end with this one. */
 	alarm(900);
 	both_ways(optind < argc ? argv[optind] : "build/acceld", threads);

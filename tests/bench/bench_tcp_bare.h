@@ -10,6 +10,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -18,6 +19,7 @@
 #include "bench_tcp_util.h"
 
 #define BARE_DEPTH 32u			/* requests in flight at most */
+#define BARE_CHUNKS 16u
 #define BARE_RING  (16u << 20)		/* a stream is received to memory of this size, as RAM disks have it */
 
 struct bare {
@@ -42,10 +44,13 @@ static void use_congestion(int fd)
 static size_t bare_recv(const struct bare *b, void *p, size_t n)
 {
 	double until = b->spin ? wall_ns() + POLL_US * 1e3 : 0;
+	bool again = false;
 	ssize_t got;
-	bool again;
 
 	do {
+		/* Both ends may be on one processor just now. */
+		if (again)
+			sched_yield();
 		again = b->spin && wall_ns() < until;
 		got = recv(b->fd, p, n, again ? MSG_DONTWAIT : 0);
 	} while (got < 0 && (errno == EINTR || (again && errno == EAGAIN)));
@@ -198,14 +203,14 @@ static double bare_deep(struct bare *b, unsigned int n)
 	return n / (wall_ns() - t) * 1e9;
 }
 
-/* A stream of total bytes, chunk at a time, until the other end has them all: bytes a second. */
+/* A stream of total bytes from a few chunks, as a queue's buffers are, one at a time until the other end has them all: bytes a second. */
 static double bare_stream(struct bare *b, size_t chunk)
 {
 	size_t n, at = 0, left = b->total;
 	double t = wall_ns();
 	uint8_t ack;
 
-	for (; left; left -= n, at = (at + n) % BARE_RING) {
+	for (; left; left -= n, at = (at + n) % (BARE_CHUNKS * chunk)) {
 		n = chunk < left ? chunk : left;
 		check(bare_send(b, b->buf + at, n), "bare send failed");
 	}

@@ -147,6 +147,7 @@ unsigned int model_fini(struct model *m)
 	m->dying = 1;
 	m->id.state = NVME_ACCEL_DEV_NOT_READY;
 	end_all(m, NVME_ACCEL_ABORTED);
+	m->next_due = NEVER;
 	return m->nengine;
 }
 

@@ -286,13 +286,14 @@ static const char *number_set(struct parse *p, const struct key *key, const char
 	uint64_t n;
 	const char *why = conf_number(value, key->is_size, &key->range, &n, buf);
 
+	/* A value that is wrong is not missing, too. */
 	if (why)
-		return why;
+		n = key->range.max;
 	if (key->nbytes == sizeof(uint64_t))
 		memcpy(at, &n, sizeof(n));
 	else
 		memcpy(at, &(uint32_t){ (uint32_t)n }, sizeof(uint32_t));
-	return NULL;
+	return why;
 }
 
 void conf_key(struct parse *p, const char *name, char *value)

@@ -209,7 +209,7 @@ struct req {
 	void *buf;
 	struct ntcp_xfer xfer;
 	struct req *next;
-	uint64_t priv[12];
+	uint64_t priv[13];
 };
 
 /* Any thread, also under the lock of a device; once a request. */

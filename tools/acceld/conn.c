@@ -15,6 +15,8 @@
 
 #define END_NS		NS_PER_S	/* for the peer to take what we say last, and to close */
 #define STALL_NS	(10 * NS_PER_S)	/* a peer that keeps memory from others without moving */
+#define MEM_WAIT_NS	(5 * NS_PER_S)	/* then a command that finds no memory is answered, so that it is sent again */
+#define WATCH_NS	(2 * NS_PER_S)
 #define FIRST_FAILED	8u		/* commands before Connect that may fail */
 
 void conn_dirty(struct conn *c)
@@ -239,7 +241,7 @@ static void add(uint64_t *to, uint64_t *n)
 	*n = 0;
 }
 
-static void flush_tally(struct reactor *r)
+void tally_flush(struct reactor *r)
 {
 	struct counters *to = &r->t->count;
 	struct tally *t = &r->tally;
@@ -275,7 +277,7 @@ void conns_turn_end(struct reactor *r)
 		if (turn_end(c))
 			conn_free(c);
 	}
-	flush_tally(r);
+	tally_flush(r);
 }
 
 /* ---- The begin ---- */
@@ -405,7 +407,7 @@ void conns_close(struct reactor *r)
 
 static bool needs_peer(const struct conn *c)
 {
-	return c->state != CONN_CLOSED && (c->ntransfer || c->rx_req || sends(c));
+	return c->state != CONN_CLOSED && (c->ntransfer || c->nmem || c->rx_req || sends(c));
 }
 
 void conn_watch(struct conn *c)
@@ -413,7 +415,7 @@ void conn_watch(struct conn *c)
 	struct reactor *r = c->r;
 
 	if (!r->stall.due_ns)
-		reactor_timer_set(r, &r->stall, r->now + STALL_NS / 2);
+		reactor_timer_set(r, &r->stall, r->now + WATCH_NS);
 }
 
 void conns_stalled(struct reactor_timer *timer)
@@ -426,8 +428,11 @@ void conns_stalled(struct reactor_timer *timer)
 		if (!needs_peer(c))
 			continue;
 		conn_watch(c);
+		if (c->nmem)
+			reqs_expire(c, r->now - MEM_WAIT_NS);
 		/* One that waits for memory itself is not read, and may well send. */
-		if (!is_short || (c->paused && !sends(c)) || r->now - c->progress_ns < STALL_NS)
+		if (!is_short || ((c->paused || !(c->ntransfer || c->rx_req)) && !sends(c)) ||
+		    r->now - c->progress_ns < STALL_NS)
 			continue;
 		log_event(r->t, LOG_WARNING, "stalled", "peer=%s qid=%u hint=\"others wait for the memory it has\"", c->peer,
 			  c->qid);

@@ -117,6 +117,7 @@ struct conn {
 	uint16_t *hash;			/* of CIDs in flight: index + 1 of the first one */
 	uint32_t ntable, nfresh, hash_mask;
 	uint32_t inflight, ntransfer;	/* requests not free; those that wait for H2CData */
+	uint32_t nmem;			/* those that wait for memory without being waited for */
 	uint32_t nfailed;		/* commands that failed before Connect */
 	uint64_t reserved;
 	struct mem_host *mh;
@@ -147,6 +148,7 @@ void conn_close(struct conn *c, const char *why);	/* at once */
 void conn_dirty(struct conn *c);
 void conn_events(struct conn *c);			/* what epoll is to tell, as things are */
 void conns_turn_end(struct reactor *r);
+void tally_flush(struct reactor *r);
 void conns_drain(struct reactor *r);
 void conns_close(struct reactor *r);
 void conns_stalled(struct reactor_timer *timer);
@@ -201,6 +203,7 @@ void req_data_begin(struct conn *c);		/* c->rx.pdu is an H2CData */
 void req_data_end(struct req *req, bool dgst_ok);
 void req_finish(struct req *req, uint16_t status);	/* without execution */
 void req_cancel(struct req *req);		/* its connection is going away */
+void reqs_expire(struct conn *c, uint64_t before_ns);	/* those that have waited for memory since then */
 void req_put(struct req *req);
 struct req *req_by_cid(struct conn *c, uint16_t cid);
 

@@ -269,6 +269,7 @@ static void mem_msg(struct reactor_msg *msg)
 	struct conn *c = req->conn;
 
 	mem_came(req);
+	c->nmem -= !priv(req)->capsule;
 	if (c->state >= CONN_ENDING || priv(req)->flags & REQ_F_ABORTED) {
 		done(req);
 		return;
@@ -300,6 +301,7 @@ static void get_mem(struct req *req)
 	w->reactor = c->r;
 	w->msg.fn = mem_msg;
 	w->nbytes = BASE_MAX(req->nbytes, priv(req)->capsule);
+	w->since_ns = c->r->now;
 	w->kind = priv(req)->capsule ? MEM_ICD : req->dir == REQ_TO_CTRL ? MEM_R2T : MEM_READ;
 	req->state = REQ_MEM;
 	if (mem_get(c->t->mem, w)) {
@@ -311,6 +313,9 @@ static void get_mem(struct req *req)
 	if (priv(req)->capsule) {
 		c->paused |= PAUSE_MEM;
 		conn_events(c);
+	} else {
+		c->nmem++;
+		conn_watch(c);
 	}
 }
 
@@ -439,6 +444,8 @@ void req_command(struct conn *c)
 		hash_add(c, req);
 	c->sqhd = c->sqhd == c->sqsize ? 0 : (uint16_t)(c->sqhd + 1);
 	tally_command(c, req);
+	if (!c->qid)	/* it may be the one that reads the counters */
+		tally_flush(c->r);
 	req->status = parse(req, conflict);
 	start(req);
 }
@@ -503,6 +510,17 @@ void req_data_end(struct req *req, bool dgst_ok)
 
 /* ---- Cut short ---- */
 
+/* It waits for memory no more. If that is on its way already, the end comes with it. */
+static void give_up(struct req *req, uint16_t status)
+{
+	req->status = status;
+	priv(req)->flags |= REQ_F_ABORTED;
+	if (!mem_cancel(req->conn->t->mem, &priv(req)->wait))
+		return;
+	req->conn->nmem -= !priv(req)->capsule;
+	done(req);
+}
+
 /* Of a connection that is ENDING or CLOSED already. Those that are to be sent are not the caller's concern. */
 void req_cancel(struct req *req)
 {
@@ -512,8 +530,7 @@ void req_cancel(struct req *req)
 			req->cancel(req);
 		break;
 	case REQ_MEM:
-		if (mem_cancel(req->conn->t->mem, &priv(req)->wait))
-			done(req);
+		give_up(req, NVME_SC_ABORT_REQ);
 		break;
 	case REQ_CAPSULE:
 	case REQ_DATA:
@@ -536,11 +553,20 @@ bool conn_abort(struct conn *c, uint16_t cid)
 	}
 	if (req->state != REQ_MEM || priv(req)->capsule)
 		return false;
-	req->status = NVME_SC_ABORT_REQ | NVME_SC_DNR;
-	priv(req)->flags |= REQ_F_ABORTED;
-	if (mem_cancel(c->t->mem, &priv(req)->wait))
-		done(req);
+	give_up(req, NVME_SC_ABORT_REQ | NVME_SC_DNR);
 	return true;
+}
+
+void reqs_expire(struct conn *c, uint64_t before_ns)
+{
+	struct req *req;
+	uint32_t i;
+
+	for (i = 0; i < c->nfresh && c->nmem; i++) {
+		req = &c->table[i];
+		if (req->state == REQ_MEM && !priv(req)->capsule && priv(req)->wait.since_ns < before_ns)
+			give_up(req, NVME_SC_TRANSIENT_TRANSPORT);
+	}
 }
 
 struct ctrl *req_ctrl(const struct req *req)

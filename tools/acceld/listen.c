@@ -24,6 +24,7 @@ struct listener {
 	struct listeners *all;
 	struct reactor_timer pause;
 	struct conf_listen conf;	/* as configured */
+	struct sockaddr_storage actual;	/* with the port that the system chose for 0 */
 	bool wanted;
 };
 
@@ -192,19 +193,21 @@ static int open_socket(struct target *t, const struct conf_listen *conf)
 	return -error;
 }
 
-/* The address as it is: with the port that the system chose for 0. */
-static void say_address(struct target *t, int fd, const struct conf_listen *conf)
+static in_port_t *port_of(struct sockaddr_storage *ss)
 {
-	struct sockaddr_storage ss;
-	socklen_t len = sizeof(ss);
-	const char *colon = strrchr(conf->text, ':');
-	unsigned int port;
+	return ss->ss_family == AF_INET6 ? &((struct sockaddr_in6 *)ss)->sin6_port : &((struct sockaddr_in *)ss)->sin_port;
+}
 
-	if (!colon || getsockname(fd, (struct sockaddr *)&ss, &len))
-		return;
-	port = ntohs(ss.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&ss)->sin6_port
-					      : ((struct sockaddr_in *)&ss)->sin_port);
-	log_event(t, LOG_INFO, "listening", "addr=%.*s:%u", (int)(colon - conf->text), conf->text, port);
+static void say_address(struct listener *l)
+{
+	socklen_t len = sizeof(l->actual);
+	const char *colon = strrchr(l->conf.text, ':');
+
+	if (getsockname(l->src.fd, (struct sockaddr *)&l->actual, &len))
+		l->actual = l->conf.addr;
+	log_event(l->all->t, LOG_INFO, "listening", "addr=%.*s:%u",
+		  colon ? (int)(colon - l->conf.text) : (int)strlen(l->conf.text), l->conf.text,
+		  ntohs(*port_of(&l->actual)));
 }
 
 static int listener_open(struct listeners *all, const struct conf_listen *conf)
@@ -222,7 +225,7 @@ static int listener_open(struct listeners *all, const struct conf_listen *conf)
 	if (!rc) {
 		l->next = all->first;
 		all->first = l;
-		say_address(all->t, l->src.fd, conf);
+		say_address(l);
 		return 0;
 	}
 	log_event(all->t, LOG_ERROR, "listen", "addr=%s error=\"%s\" hint=\"%s\"", conf->text, strerror(-rc), hint(-rc));
@@ -279,13 +282,19 @@ static void close_unwanted(struct listeners *all)
 	}
 }
 
+/* One that listens there, be it that this was configured or that the system chose it. */
 static struct listener *find(struct listeners *all, const struct conf_listen *conf)
 {
+	struct sockaddr_storage actual;
 	struct listener *l;
 
-	for (l = all->first; l; l = l->next)
-		if (l->conf.addrlen == conf->addrlen && !memcmp(&l->conf.addr, &conf->addr, conf->addrlen))
+	for (l = all->first; l; l = l->next) {
+		actual = l->conf.addr;
+		*port_of(&actual) = *port_of(&l->actual);
+		if (l->conf.addrlen == conf->addrlen && (!memcmp(&l->conf.addr, &conf->addr, conf->addrlen) ||
+							 !memcmp(&actual, &conf->addr, conf->addrlen)))
 			return l;
+	}
 	return NULL;
 }
 

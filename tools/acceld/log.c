@@ -26,6 +26,7 @@ struct rate {
 struct logger {
 	pthread_mutex_t lock;
 	int level;			/* atomic */
+	pthread_t main;			/* what its thread tells an operator has asked for: never left out */
 	bool prefix;			/* stderr goes to the journal: it wants a level as a number */
 	struct rate rate[NEVENTS];
 };
@@ -40,6 +41,7 @@ int log_start(struct target *t, int level)
 		return -1;
 	pthread_mutex_init(&t->log->lock, NULL);
 	t->log->level = level;
+	t->log->main = pthread_self();
 	t->log->prefix = getenv("JOURNAL_STREAM") != NULL;
 	return 0;
 }
@@ -135,7 +137,7 @@ void log_event(struct target *t, enum log_level level, const char *event, const 
 
 	if (log && (int)level > __atomic_load_n(&log->level, __ATOMIC_RELAXED))
 		return;
-	if (log) {
+	if (log && !pthread_equal(log->main, pthread_self())) {
 		pthread_mutex_lock(&log->lock);
 		write_it = may_write(log, event, &left_out);
 		pthread_mutex_unlock(&log->lock);

@@ -42,7 +42,7 @@ static const char help[] =
 	"  -V, --version           show the version\n"
 	"\n"
 	"Signals: SIGHUP reads the configuration again and adds and removes what has changed; SIGTERM and\n"
-	"SIGINT end the daemon after the commands in flight, a second one at once.\n"
+	"SIGINT end the daemon after the commands in flight, a second one without waiting for them.\n"
 	"\n"
 	"Exit status: 0 ended by a signal, or the configuration is good; 1 it could not start or go on;\n"
 	"2 the command line or the configuration is wrong.\n";
@@ -201,10 +201,11 @@ static void serve(struct target *t, const struct options *o, bool verbose, const
 	}
 }
 
-/* No new connections and commands; those in flight may end, as long as it takes but not for ever. */
+/* No new connections and commands; those in flight may end, as long as it takes but not for ever. A second signal
+ * ends the waiting, a third one everything. */
 static void drain(struct target *t, const sigset_t *set)
 {
-	const struct timespec step = { .tv_nsec = (long)DRAIN_STEP_NS };
+	const struct timespec step = { .tv_nsec = (long)DRAIN_STEP_NS }, none = { 0 };
 	uint64_t end = now_ns() + t->conf->drain_ms * NS_PER_MS;
 	int sig;
 
@@ -217,8 +218,12 @@ static void drain(struct target *t, const sigset_t *set)
 	while (reactors_busy(t) && now_ns() < end) {
 		sig = sigtimedwait(set, NULL, &step);
 		if (sig == SIGTERM || sig == SIGINT)
-			_exit(EXIT_FAILED);
+			break;
 	}
+	signal(SIGTERM, SIG_DFL);
+	signal(SIGINT, SIG_DFL);
+	sigtimedwait(set, NULL, &none);	/* what came just now was the second one */
+	pthread_sigmask(SIG_UNBLOCK, set, NULL);
 }
 
 /* ---- Start ---- */

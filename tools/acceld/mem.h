@@ -38,6 +38,7 @@ struct mem_wait {
 	void *buf;
 	uint32_t nbytes;
 	uint8_t kind;
+	uint64_t since_ns;		/* the owner's */
 };
 
 /* NULL after a log line. data: most bytes of one buffer. */

@@ -89,12 +89,13 @@ void hold_answer(struct model *m, struct slot *s, int alias)
  * A write of the host has been refused: the reads that wait for its job would wait for nothing. See model.h, also for
  * what happens if a read was somebody else's of the same host.
  */
-void hold_refused(struct model *m, struct slot *s, uint8_t alias, uint64_t host)
+void hold_refused(struct model *m, struct slot *s, uint8_t alias, uint64_t host, int sc)
 {
 	struct model_cmd **link = &s->held, *c;
 
 	while ((c = *link)) {
-		if (c->alias != alias || c->host != host || c->opcode != MODEL_READ || lent(s, c)) {
+		if (c->alias != alias || c->host != host || c->opcode != MODEL_READ || lent(s, c) ||
+		    (c->flags & MODEL_CMD_LOCAL && sc == MODEL_SC_ACCESS_DENIED)) {
 			link = &c->next;
 			continue;
 		}

@@ -56,7 +56,9 @@ enum model_opcode { MODEL_READ = 2, MODEL_WRITE = 1, MODEL_FLUSH = 0 };	/* NVM o
  * another process's by the time the write comes. But a held read may end early at any time, as at HOLDMAX,
  * and whoever still wants the job asks again. So a write to a write half that is refused, for whatever reason,
  * ends the held reads of the same host, slot and alias, but for those that an engine has. With FEAT.7
- * nobody else's can be there; without it the other hosts' go on.
+ * nobody else's can be there; without it the other hosts' go on. LOCAL reads stay where a write is refused with
+ * Access Denied: their buffers are not to be touched for somebody else's slot, and their sender knows what belongs
+ * together and cancels them.
  */
 
 /*

@@ -255,7 +255,7 @@ void hold(struct model *m, struct slot *s, struct model_cmd *cmd, uint8_t alias,
 struct model_cmd *hold_find_read(const struct slot *s, uint8_t alias);
 int hold_has_read(const struct slot *s);
 void hold_answer(struct model *m, struct slot *s, int alias);
-void hold_refused(struct model *m, struct slot *s, uint8_t alias, uint64_t host);
+void hold_refused(struct model *m, struct slot *s, uint8_t alias, uint64_t host, int sc);
 void hold_tick(struct model *m, struct slot *s, uint64_t now);
 
 /* pages.c */

@@ -322,6 +322,6 @@ int slot_write(struct model *m, struct model_cmd *cmd, const struct wire_addr *a
 	sc = half_write(m, s, cmd, a);
 	/* A job that will not come: its host need not wait for it. */
 	if (sc != MODEL_SC_OK && sc != MODEL_HELD)
-		hold_refused(m, s, a->alias, cmd->host);
+		hold_refused(m, s, a->alias, cmd->host, sc);
 	return sc;
 }

@@ -263,6 +263,22 @@ static void denied_running(void **state)
 	assert_int_equal(decoded(f).flags, NVME_ACCEL_SF_OUTPUT_VALID);
 }
 
+/* In one process the sender of both sees to it, and its buffer stays as it is. */
+static void denied_local(void **state)
+{
+	struct fix *f = *state;
+	struct wire_desc d;
+
+	make_wait(f, 1, f->b + 512);
+	f->r.c.flags = IN_PLACE;
+	assert_int_equal(env_submit(&f->e, &f->r), ENV_HELD);
+	desc_fill(&d, WHO + 1, 0, f->epoch, 1, 512, 16384);
+	assert_int_equal(send(f, &d, 512), ACCESS);
+	assert_int_equal(f->r.done, 0);
+	assert_int_equal(model_cancel(f->e.m, &f->r.c), 1);
+	assert_int_equal(f->out[0], 0xee);
+}
+
 /* Input behind the end of the write half is no input of the job. */
 static void denied_data(void **state)
 {
@@ -364,7 +380,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(padded), T(padded_failure), T(padded_late), T(lease_ends), T(holdmax), T(taken_back),
 		T(cut_waiting), T(cut_running), T(cut_too_late), T(answer_lost), T(denied), T(denied_running),
-		T(denied_data), TS(strangers, setup_by_host), T(pieces), T(pieces_reordered), T(no_read),
+		T(denied_local), T(denied_data), TS(strangers, setup_by_host), T(pieces), T(pieces_reordered), T(no_read),
 	};
 
 	return cmocka_run_group_tests_name("model_network", tests, NULL, NULL);

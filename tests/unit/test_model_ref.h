@@ -480,7 +480,7 @@ static void ref_whole(struct world *w, uint32_t slot, const struct wire_desc *d,
 		struct rcmd *x = waiting_read(w, slot, r->alias);
 
 		r->sc = kind == 1 ? MODEL_SC_ACCESS_DENIED : MODEL_SC_INVALID_FIELD;
-		if (x && !lent(s, x) && x->c.c.host == (uint64_t)l->client)
+		if (x && !lent(s, x) && x->c.c.host == (uint64_t)l->client && !(kind == 1 && x->local))
 			settle(w, x);
 		return;
 	}

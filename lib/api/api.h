@@ -141,7 +141,8 @@ int dev_write(struct accel_dev *dev, uint64_t offset, const void *buf, size_t nb
 struct lease_slot {
 	uint32_t slot;			/* number at the device */
 	bool taken;			/* by a queue */
-	bool lost;			/* a job of a freed queue never ended there: not used again */
+	bool lost;			/* its numbers are out of order: not used again */
+	bool dirty;			/* nobody knows what became of the job sent last */
 	uint64_t seq;			/* of the last job sent */
 };
 

@@ -90,6 +90,7 @@ static void req_init(struct accel_queue *q, uint32_t i)
 
 static int queue_setup(struct accel_queue *q)
 {
+	struct transport_info info;
 	uint32_t i;
 	int ret = queue_memory(q);
 
@@ -100,6 +101,8 @@ static int queue_setup(struct accel_queue *q)
 		q->tq = NULL;
 		return ret;
 	}
+	transport_get_info(q->ops, q->dev->tdev, &info);
+	q->max_read = info.max_nbytes ? BASE_MAX(info.max_nbytes, (uint64_t)q->block) : UINT64_MAX;
 	ret = lease_take(q->lease, q->depth, q->all_slots);
 	if (ret)
 		return ret;
@@ -129,6 +132,7 @@ int queue_new(struct accel_lease *lease, uint32_t depth, int32_t timeout_ms, uin
 	q->timeout_ms = timeout_ms;
 	q->max_retries = max_retries;
 	q->borrow = (q->ops->flags & TRANSPORT_CAN_BORROW) != 0;
+	q->read_first = (q->ops->flags & (TRANSPORT_CAN_BORROW | TRANSPORT_ORDERED)) != 0;
 	q->wait = (q->dev->id.feat & NVME_ACCEL_FEAT_WAIT) != 0;
 	q->timer_ns = UINT64_MAX;
 	q->epoll_fd = q->event_fd = q->timer_fd = -1;
@@ -314,7 +318,8 @@ int accel_queue_reap(struct accel_queue *q, struct accel_result *results, unsign
 		return -EINVAL;
 	if (queue_stale(q))
 		return -ESTALE;
-	if (q->ndone < max)
+	/* A caller who waits gets what is there all the same, without a look at the path in vain. */
+	if (q->ndone < max && (!min || !timeout_ms || q->nbatch))
 		poll_transport(q, 0, 0);
 	n = take_done(q, results, max);
 	if (n < min && timeout_ms)
@@ -364,7 +369,7 @@ static void cancel(struct accel_queue *q, struct req *r, uint64_t now)
 		req_drop(q, r, now);
 		break;
 	case REQ_DELAY:
-		if (r->after == NEXT_SEND) {
+		if (r->after == NEXT_SEND || r->after == NEXT_SYNC) {
 			req_drop(q, r, now);
 			break;
 		}
@@ -398,14 +403,14 @@ int accel_queue_cancel(struct accel_queue *q, uint64_t job_id)
 	return 0;
 }
 
-/* Slots whose jobs have not ended by now are not used again under this lease. */
+/* Slots whose jobs have not ended by now are to be brought in order before they are used again. */
 static void abandon(struct accel_queue *q)
 {
 	uint32_t i;
 
 	for (i = 0; i < q->depth; i++)
 		if (q->reqs[i].which != QUEUE_NO_SLOT && q->reqs[i].state != REQ_FREE)
-			q->lease->slots[q->reqs[i].which].lost = true;
+			q->lease->slots[q->reqs[i].which].dirty = true;
 }
 
 static void drop_plans(struct accel_queue *q)

@@ -7,6 +7,7 @@
 #define REREAD_NS	API_NS_PER_MS	/* between reads that the device does not hold */
 #define REREADS_MAX	4u		/* of a job that has not arrived (whole), before it is sent again */
 #define BACKOFF_MAX_NS	(100 * API_NS_PER_MS)
+#define DOWN_NS		(20 * API_NS_PER_MS)	/* between attempts while the path is down */
 
 static uint32_t device_executor(const struct accel_queue *q, const struct req *r)
 {
@@ -15,14 +16,25 @@ static uint32_t device_executor(const struct accel_queue *q, const struct req *r
 	return q->dev->info.software ? ACCEL_EXEC_SOFTWARE : ACCEL_EXEC_HARDWARE;
 }
 
-/* lost: the job may still run there, and a later one in the slot could be taken for it. */
+/*
+ * A slot whose job may still be there, or on its way, is taken last, and put in order before. lost: it can not be
+ * put in order.
+ */
 static void slot_put(struct accel_queue *q, struct req *r, bool lost)
 {
+	struct lease_slot *slot;
+
 	if (r->which == QUEUE_NO_SLOT)
 		return;
+	slot = &q->lease->slots[r->which];
+	slot->dirty = !r->known;
 	if (lost) {
-		q->lease->slots[r->which].lost = true;
+		slot->lost = true;
 		q->nlost++;
+	} else if (slot->dirty) {
+		memmove(q->slots + 1, q->slots, q->nslots * sizeof(*q->slots));
+		q->slots[0] = r->which;
+		q->nslots++;
 	} else {
 		q->slots[q->nslots++] = r->which;
 	}
@@ -137,6 +149,7 @@ static void lost(struct accel_queue *q, struct req *r, uint32_t code, uint64_t n
 		req_fallback(q, r, code, now);
 }
 
+/* The numbers of the slot and of the device have gone apart. */
 static void give_up(struct accel_queue *q, struct req *r, uint32_t code, uint64_t now)
 {
 	slot_put(q, r, true);
@@ -182,8 +195,12 @@ static void succeeded(struct accel_queue *q, struct req *r, const struct wire_st
 		return;
 	}
 	/* The output went to the first read only, and that one was lost: there is no way but to do it again. */
-	if (st->out_len && !r->first_read && !(st->flags & NVME_ACCEL_SF_OUTPUT_VALID)) {
+	if (st->out_len && (!r->first_read || st->out_len > r->have) && !(st->flags & NVME_ACCEL_SF_OUTPUT_VALID)) {
 		retry_next(q, r, ACCEL_ST_IO_ERROR, 0, now);
+		return;
+	}
+	if (st->out_len > r->have) {
+		req_read_rest(q, r, st->out_len, now);
 		return;
 	}
 	result_fill(q, r, st);
@@ -217,7 +234,8 @@ static void failed(struct accel_queue *q, struct req *r, const struct wire_statu
 	if (r->timed_out && st->code == NVME_ACCEL_TIMEOUT) {
 		req_drop(q, r, now);
 	} else if (st->code == NVME_ACCEL_BUSY) {
-		retry(q, r, st->code, st->retry_hint, now);	/* the number is unused */
+		r->known = false;		/* the number is unused */
+		retry(q, r, st->code, st->retry_hint, now);
 	} else if (st->code == NVME_ACCEL_LEASE_LOST || st->code == NVME_ACCEL_RESET) {
 		lost(q, r, st->code, now);
 	} else if (st->code == NVME_ACCEL_SEQ_GAP) {
@@ -233,11 +251,26 @@ static void failed(struct accel_queue *q, struct req *r, const struct wire_statu
 	}
 }
 
+/* The number that the slot was at is used up: the job's turn. */
+static void synced(struct accel_queue *q, struct req *r, uint64_t now)
+{
+	if (r->cancelled || r->timed_out) {
+		req_drop(q, r, now);
+		return;
+	}
+	q->lease->slots[r->which].dirty = false;
+	r->seq++;
+	req_send(q, r, now);
+}
+
 static void ended(struct accel_queue *q, struct req *r, const struct wire_status *st, uint64_t now)
 {
+	r->known = true;
 	if (now >= r->deadline_ns)
 		r->timed_out = true;
-	if (st->code == NVME_ACCEL_OK)
+	if (r->sync)
+		synced(q, r, now);
+	else if (st->code == NVME_ACCEL_OK)
 		succeeded(q, r, st, now);
 	else if (st->code == NVME_ACCEL_ABORTED)
 		aborted(q, r, st, now);
@@ -250,6 +283,20 @@ static bool grace_over(const struct req *r, uint64_t now)
 	return r->aborted && now - r->abort_ns > QUEUE_GRACE_MS * API_NS_PER_MS;
 }
 
+/* Even the abort has not come through, or has been refused. */
+static void sync_again(struct accel_queue *q, struct req *r, uint64_t now)
+{
+	r->result.os_error = -r->ctl.error;
+	r->result.nvme_status = r->ctl.nvme_status & 0x7ff;
+	if (r->retries >= q->max_retries || lease_ended(q->lease)) {
+		req_fallback(q, r, ACCEL_ST_IO_ERROR, now);
+		return;
+	}
+	delay(q, r, NEXT_SYNC, now + backoff(r, 0));
+	r->retries++;
+	q->retried++;
+}
+
 /* The device does not know the job: its write failed, or was lost on the way. */
 static void unknown(struct accel_queue *q, struct req *r, uint64_t now)
 {
@@ -257,6 +304,8 @@ static void unknown(struct accel_queue *q, struct req *r, uint64_t now)
 
 	if (r->cancelled || r->timed_out) {
 		req_drop(q, r, now);
+	} else if (r->sync) {
+		sync_again(q, r, now);
 	} else if (refused) {
 		write_error(r);
 		req_fallback(q, r, ACCEL_ST_IO_ERROR, now);
@@ -285,7 +334,7 @@ static void loading(struct accel_queue *q, struct req *r, uint64_t now)
 static void running(struct accel_queue *q, struct req *r, const struct wire_status *st, uint64_t now)
 {
 	if (grace_over(r, now)) {
-		give_up(q, r, ACCEL_ST_IO_ERROR, now);
+		req_fallback(q, r, ACCEL_ST_IO_ERROR, now);
 		return;
 	}
 	if (st->state == NVME_ACCEL_ST_LOADING && !r->aborted) {
@@ -297,16 +346,43 @@ static void running(struct accel_queue *q, struct req *r, const struct wire_stat
 	}
 }
 
+/*
+ * The path is down, and it is known that the read has not left. That is no fault of the job, which waits as long as
+ * its caller lets it. A write that has not left either can simply be sent again.
+ */
+static void path_down(struct accel_queue *q, struct req *r, uint64_t now)
+{
+	enum req_next next = NEXT_READ;
+
+	if (!r->down_ns)
+		r->down_ns = now;
+	if (r->cancelled || r->timed_out || now >= r->deadline_ns || lease_ended(q->lease) ||
+	    now - r->down_ns > QUEUE_PATH_MS * API_NS_PER_MS) {
+		r->timed_out = r->timed_out || now >= r->deadline_ns;
+		req_fallback(q, r, ACCEL_ST_IO_ERROR, now);
+		return;
+	}
+	if (r->sync)
+		next = NEXT_SYNC;
+	else if (r->first_read && r->wr.error == -ENOTCONN)
+		next = NEXT_SEND;
+	delay(q, r, next, now + DOWN_NS);
+}
+
 /* Nothing is known of the job. Both commands are back, so that it can be asked for without hurry. */
 static void no_status(struct accel_queue *q, struct req *r, uint64_t now)
 {
 	r->result.os_error = r->rd.error ? -r->rd.error : EIO;
 	r->result.nvme_status = r->rd.nvme_status & 0x7ff;
-	if (r->retries >= q->max_retries || grace_over(r, now)) {
-		give_up(q, r, ACCEL_ST_IO_ERROR, now);
+	if (r->rd.error == -ENOTCONN) {
+		path_down(q, r, now);
 		return;
 	}
-	delay(q, r, NEXT_READ, now + backoff(r, 0));
+	if (r->retries >= q->max_retries || grace_over(r, now)) {
+		req_fallback(q, r, ACCEL_ST_IO_ERROR, now);
+		return;
+	}
+	delay(q, r, r->sync ? NEXT_SYNC : NEXT_READ, now + backoff(r, 0));
 	r->retries++;
 	q->retried++;
 }
@@ -327,6 +403,12 @@ static void evaluate(struct accel_queue *q, struct req *r, uint64_t now)
 	const struct accel_lease *lease = q->lease;
 	struct wire_status st;
 
+	if (r->part == PART_REST && !r->rd.error && !r->rd.nvme_status) {
+		req_read_check(q, r, now);
+		return;
+	}
+	if (!r->rd.error)
+		r->down_ns = 0;
 	if (denied(r->wr.nvme_status) || denied(r->rd.nvme_status))
 		lost(q, r, ACCEL_ST_LEASE_LOST, now);
 	else if (r->rd.error || r->rd.nvme_status || wire_status_decode(&st, r->status, q->block) != WIRE_OK)

@@ -11,6 +11,14 @@
  * status and output that the device holds until then. A request is done with when both are back, because
  * until then the caller's buffers are in use. Its slot is free again when the device has said that the job
  * ended, which is the same moment unless the path failed.
+ *
+ * A path may be down for a while (-ENOTCONN: what was to be sent has not left). Requests then wait, by their own
+ * deadlines, and their retries are not counted. A request that ends without the device having said so leaves a
+ * slot of which nobody knows how far its numbers have come: the next job there first aborts the number that was
+ * sent last, which uses it up whatever had become of it.
+ *
+ * Where the path cannot carry all of the output along with the status in one command, the rest is read when the
+ * job has ended, and then the status once more: it says whether all that was still the job's.
  */
 #ifndef ACCEL_API_QUEUE_PRIV_H
 #define ACCEL_API_QUEUE_PRIV_H
@@ -21,6 +29,7 @@
 #define QUEUE_LIST	(QUEUE_NIOV + 3)	/* and the block before, the lead and the rest behind */
 #define QUEUE_BATCH	64u
 #define QUEUE_GRACE_MS	5000u		/* for a job to end after it was told to */
+#define QUEUE_PATH_MS	30000u		/* that a job without a deadline waits for a path to come back */
 #define QUEUE_NO_SLOT	UINT32_MAX
 
 enum req_state {
@@ -36,11 +45,19 @@ enum req_next {
 	NEXT_SEND,		/* the job again, by the number in seq */
 	NEXT_READ,		/* its status and output again, as they are then */
 	NEXT_WAIT,		/* the same, when it has ended */
+	NEXT_SYNC,		/* the abort of the number that the slot may still be at */
+};
+
+enum req_part {
+	PART_STATUS,		/* the read is of the status and as much output as goes with it */
+	PART_REST,		/* of the rest of the output */
+	PART_CHECK,		/* of the status once more */
 };
 
 struct req {
 	struct req *next;		/* in the list of its state: free, cpu, slot, done */
 	uint8_t state, after;		/* enum req_state; enum req_next for REQ_DELAY */
+	uint8_t part;			/* enum req_part */
 	bool wr_busy, rd_busy, ctl_busy;
 	bool cancelled;			/* by the caller */
 	bool timed_out;			/* by its deadline */
@@ -48,6 +65,8 @@ struct req {
 	bool first_read;		/* the read that was submitted along with the job */
 	bool waited;			/* the read was one of the WAIT alias */
 	bool clamped;			/* the device was given less room than the caller gave */
+	bool known;			/* the device has said that the number in seq ended */
+	bool sync;			/* seq is not the job's yet: the slot is being brought in order */
 	uint32_t index;			/* in the queue's table */
 	uint32_t generation;		/* in the job id */
 	uint32_t which;			/* of the lease's slots; QUEUE_NO_SLOT: none */
@@ -61,7 +80,9 @@ struct req {
 	uint32_t nin, nout;
 	uint64_t in_len, out_len;	/* bytes of the caller's lists */
 	uint64_t dev_in, dev_out;	/* of the job at the device: with what leads, as far as it takes */
+	uint64_t have;			/* bytes of output that the last reads have brought */
 	uint64_t submit_ns, deadline_ns, due_ns, abort_ns, read_ns;
+	uint64_t down_ns;		/* since when the path is down; 0: it is not */
 
 	struct transport_cmd wr, rd, ctl;
 	struct iovec ctl_iov;
@@ -87,6 +108,8 @@ struct accel_queue {
 	uint32_t max_retries;
 	bool bare;			/* see queue_set_bare() */
 	bool borrow, wait;		/* how the device and the way to it are */
+	bool read_first;		/* the read goes before its write, the result with the first answer */
+	uint64_t max_read;		/* bytes of a read that is one command all the way */
 	uint64_t timer_ns;		/* nothing is due before */
 	uint64_t submitted, completed, retried, fallbacks;
 
@@ -141,6 +164,11 @@ int req_start(struct accel_queue *q, struct req *r, const struct accel_job *job,
 void req_send(struct accel_queue *q, struct req *r, uint64_t now);
 /* Reads status and output; wait: by the WAIT alias. */
 void req_read(struct accel_queue *q, struct req *r, bool wait, uint64_t now);
+/* Reads the output from byte r->have up to out_len; the status alone. */
+void req_read_rest(struct accel_queue *q, struct req *r, uint64_t out_len, uint64_t now);
+void req_read_check(struct accel_queue *q, struct req *r, uint64_t now);
+/* Aborts the number in seq, whatever it was, and reads what became of it. */
+void req_sync(struct accel_queue *q, struct req *r, uint64_t now);
 void req_abort(struct accel_queue *q, struct req *r, uint64_t now);
 /* Gives waiting requests the slots that are free. */
 void queue_fill_slots(struct accel_queue *q, uint64_t now);

@@ -89,7 +89,7 @@ static int desc_fill(struct accel_queue *q, struct req *r, const struct plan_wor
 	d.flags = (uint16_t)(NVME_ACCEL_JOB_START | r->plan->job_flags);
 	if (q->dev->id.feat & NVME_ACCEL_FEAT_COMPLETE_ON_DONE)
 		d.flags |= NVME_ACCEL_JOB_COMPLETE_ON_DONE;
-	if (q->borrow)
+	if (q->read_first)
 		d.flags |= NVME_ACCEL_JOB_RELEASE_RESULT;
 	if (d.flags & NVME_ACCEL_JOB_IN_CRC)
 		d.in_crc = in_crc(r->wr_iov + 1, r->wr.niov - 1, r->dev_in);
@@ -124,28 +124,55 @@ static void write_fill(struct accel_queue *q, struct req *r, const struct plan_w
 	r->wr.pair = q->borrow ? &r->rd : NULL;
 }
 
-/* Status, as much of the caller's room as the job may fill, scratch up to a whole block. */
-static void read_fill(struct accel_queue *q, struct req *r, bool wait)
+/* Of the caller's room n bytes from byte off, which is within it; the elements used are returned. */
+static unsigned int room(const struct req *r, uint64_t off, uint64_t n, struct iovec *v)
 {
-	uint64_t padded = whole_blocks(q, r->dev_out), left = r->dev_out;
-	uint32_t slot = q->lease->slots[r->which].slot;
-	struct iovec *v = r->rd_iov;
-	unsigned int n = 0, i;
+	unsigned int used = 0, i;
+	uint64_t len;
 
-	v[n++] = (struct iovec){ r->status, q->block };
-	for (i = 0; i < r->nout && left; i++) {
-		v[n] = r->out[i];
-		v[n].iov_len = (size_t)BASE_MIN((uint64_t)v[n].iov_len, left);
-		left -= v[n++].iov_len;
+	for (i = 0; i < r->nout && n; i++) {
+		len = r->out[i].iov_len;
+		if (off && off >= len) {
+			off -= len;
+			continue;
+		}
+		v[used].iov_base = (uint8_t *)r->out[i].iov_base + off;
+		v[used].iov_len = (size_t)BASE_MIN(len - off, n);
+		n -= v[used++].iov_len;
+		off = 0;
 	}
-	if (padded > r->dev_out)
-		v[n++] = (struct iovec){ r->scratch, (size_t)(padded - r->dev_out) };
+	return used;
+}
+
+/* A read of the status (or not) and of n bytes of output from byte off, scratch up to a whole block. */
+static void read_fill(struct accel_queue *q, struct req *r, bool status, uint64_t off, uint64_t n, bool wait)
+{
+	uint32_t slot = q->lease->slots[r->which].slot;
+	uint64_t padded = whole_blocks(q, n);
+	struct iovec *v = r->rd_iov;
+	unsigned int k = 0;
+
+	if (status)
+		v[k++] = (struct iovec){ r->status, q->block };
+	k += room(r, off, n, v + k);
+	if (padded > n)
+		v[k++] = (struct iovec){ r->scratch, (size_t)(padded - n) };
 	r->rd.iov = v;
-	r->rd.niov = n;
-	r->rd.nbytes = q->block + padded;
+	r->rd.niov = k;
+	r->rd.nbytes = (status ? q->block : 0) + padded;
 	r->rd.off = wait ? wire_wait_addr(&q->dev->id, slot, r->seq) :
 			   wire_slot_addr(&q->dev->id, slot, r->seq, 1);
+	if (!status)
+		r->rd.off += q->block + off;
 	r->rd.flags = TRANSPORT_READ | (q->borrow ? TRANSPORT_BORROW : 0);
+}
+
+/* The status, and as much of the caller's room as the job may fill and the path takes along. */
+static void read_first(struct accel_queue *q, struct req *r, bool wait)
+{
+	r->part = PART_STATUS;
+	r->have = BASE_MIN(r->dev_out, (q->max_read - q->block) & ~(uint64_t)(q->block - 1));
+	read_fill(q, r, true, 0, r->have, wait);
 }
 
 static void batch_add(struct accel_queue *q, struct transport_cmd *cmd, struct req *r)
@@ -153,19 +180,20 @@ static void batch_add(struct accel_queue *q, struct transport_cmd *cmd, struct r
 	cmd->user = r;
 	cmd->error = 0;
 	cmd->nvme_status = 0;
+	cmd->give_up_ns = r->deadline_ns == UINT64_MAX ? 0 : r->deadline_ns;
 	q->batch[q->nbatch++] = cmd;
 }
 
 /*
- * A transport that can borrow gets the read first, so that the job finds where its output may go; over a
- * path that can reorder the order means nothing, and the write is what everything waits for.
+ * Over a path that keeps the order the read goes first, so that the job finds where its output may go; over one
+ * that can reorder the order means nothing, and the write is what everything waits for.
  */
 static void commands_add(struct accel_queue *q, struct req *r, uint64_t now)
 {
-	if (q->borrow)
+	if (q->read_first)
 		batch_add(q, &r->rd, r);
 	batch_add(q, &r->wr, r);
-	if (!q->borrow)
+	if (!q->read_first)
 		batch_add(q, &r->rd, r);
 	r->wr_busy = r->rd_busy = true;
 	r->first_read = true;
@@ -197,9 +225,9 @@ static void send_built(struct accel_queue *q, struct req *r, const struct plan_w
 		req_fallback(q, r, ACCEL_ST_BAD_PARAM, now);
 		return;
 	}
-	read_fill(q, r, q->wait);
+	read_first(q, r, q->wait);
 	q->lease->slots[r->which].seq = r->seq;
-	r->aborted = false;
+	r->aborted = r->known = r->sync = false;
 	r->rereads = 0;
 	commands_add(q, r, now);
 	if (r->deadline_ns != UINT64_MAX)
@@ -221,16 +249,52 @@ void req_send(struct accel_queue *q, struct req *r, uint64_t now)
 	forget(q, secret);
 }
 
-void req_read(struct accel_queue *q, struct req *r, bool wait, uint64_t now)
+static void read_add(struct accel_queue *q, struct req *r, bool wait, uint64_t now)
 {
-	wait = wait && q->wait;
-	read_fill(q, r, wait);
 	batch_add(q, &r->rd, r);
 	r->rd_busy = true;
 	r->first_read = false;
 	r->waited = wait;
 	r->read_ns = now;
 	r->state = REQ_SENT;
+}
+
+void req_read(struct accel_queue *q, struct req *r, bool wait, uint64_t now)
+{
+	wait = wait && q->wait;
+	read_first(q, r, wait);
+	read_add(q, r, wait, now);
+}
+
+void req_read_rest(struct accel_queue *q, struct req *r, uint64_t out_len, uint64_t now)
+{
+	r->part = PART_REST;
+	read_fill(q, r, false, r->have, out_len - r->have, false);
+	r->have = out_len;
+	read_add(q, r, false, now);
+}
+
+void req_read_check(struct accel_queue *q, struct req *r, uint64_t now)
+{
+	r->part = PART_CHECK;
+	read_fill(q, r, true, 0, 0, false);
+	read_add(q, r, false, now);
+}
+
+void req_sync(struct accel_queue *q, struct req *r, uint64_t now)
+{
+	r->sync = true;
+	r->aborted = r->known = false;
+	r->wr.off = wire_slot_addr(&q->dev->id, q->lease->slots[r->which].slot, r->seq, 0);
+	r->wr.error = 0;
+	r->wr.nvme_status = 0;
+	req_abort(q, r, now);
+	r->part = PART_STATUS;
+	r->have = 0;
+	read_fill(q, r, true, 0, 0, q->wait);
+	read_add(q, r, q->wait, now);
+	if (r->deadline_ns != UINT64_MAX)
+		timer_by(q, r->deadline_ns);
 }
 
 void req_abort(struct accel_queue *q, struct req *r, uint64_t now)
@@ -255,13 +319,22 @@ void req_abort(struct accel_queue *q, struct req *r, uint64_t now)
 	r->abort_ns = now;
 }
 
+/* A slot that is not in order keeps its number: req_sync() comes first. */
 static bool take_slot(struct accel_queue *q, struct req *r)
 {
+	const struct lease_slot *slot;
+
 	if (!q->nslots)
 		return false;
 	r->which = q->slots[--q->nslots];
-	r->seq = q->lease->slots[r->which].seq + 1;
+	slot = &q->lease->slots[r->which];
+	r->seq = slot->dirty ? slot->seq : slot->seq + 1;
 	return true;
+}
+
+static bool in_order(const struct accel_queue *q, const struct req *r)
+{
+	return !q->lease->slots[r->which].dirty;
 }
 
 void queue_fill_slots(struct accel_queue *q, uint64_t now)
@@ -270,7 +343,10 @@ void queue_fill_slots(struct accel_queue *q, uint64_t now)
 
 	while (q->nslots && (r = list_pop(&q->slot))) {
 		take_slot(q, r);
-		req_send(q, r, now);
+		if (in_order(q, r))
+			req_send(q, r, now);
+		else
+			req_sync(q, r, now);
 	}
 	/* Every slot has a job that never ended: nothing can be sent any more. */
 	while (q->nlost == q->depth && (r = list_pop(&q->slot)))
@@ -302,7 +378,8 @@ static void copy_job(struct accel_queue *q, struct req *r, const struct accel_jo
 	r->due_ns = UINT64_MAX;
 	r->which = QUEUE_NO_SLOT;
 	r->retries = r->rereads = 0;
-	r->cancelled = r->timed_out = r->aborted = r->clamped = false;
+	r->down_ns = 0;
+	r->cancelled = r->timed_out = r->aborted = r->clamped = r->known = r->sync = false;
 	memset(&r->result, 0, sizeof(r->result));
 	r->result.user_data = job->user_data;
 	r->result.job_id = (uint64_t)++r->generation << 32 | (r->index + 1);
@@ -343,8 +420,10 @@ int req_start(struct accel_queue *q, struct req *r, const struct accel_job *job,
 		r->state = REQ_SLOT;
 		list_push(&q->slot, r);
 		timer_by(q, r->deadline_ns);
-	} else {
+	} else if (in_order(q, r)) {
 		send_built(q, r, &work, now);
+	} else {
+		req_sync(q, r, now);
 	}
 	forget(q, job->plan->secret);
 	return 0;

@@ -16,7 +16,7 @@ static void deadline_passed(struct accel_queue *q, struct req *r, uint64_t now)
 		req_drop(q, r, now);
 	} else if (r->state == REQ_SENT) {
 		req_abort(q, r, now);
-	} else if (r->after == NEXT_SEND) {
+	} else if (r->after == NEXT_SEND || r->after == NEXT_SYNC) {
 		req_drop(q, r, now);
 	} else {
 		req_abort(q, r, now);
@@ -33,6 +33,8 @@ static void one(struct accel_queue *q, struct req *r, uint64_t now)
 	if (r->state == REQ_DELAY && now >= r->due_ns) {
 		if (r->after == NEXT_SEND)
 			req_send(q, r, now);
+		else if (r->after == NEXT_SYNC)
+			req_sync(q, r, now);
 		else
 			req_read(q, r, r->after == NEXT_WAIT, now);
 	}

@@ -57,8 +57,9 @@ static int take_cap(struct transport_dev *dev)
 	dev->cap = dev->op.result;
 	if ((dev->cap >> 48 & 15) > (dev->cap >> 52 & 15))
 		return broken(dev, "CAP.MPSMIN is more than CAP.MPSMAX");
-	if (!(dev->cap & 0xffff))
-		return broken(dev, "CAP.MQES is 0");
+	/* A job is a read that is held and a write: one command at a time would wait for itself. */
+	if ((dev->cap & 0xffff) < 2)
+		return broken(dev, "CAP.MQES: queues take less than two commands at a time");
 	if (!(dev->cap >> 37 & 0x81))
 		return broken(dev, "CAP.CSS has no NVM command set");
 	return 0;
@@ -148,7 +149,9 @@ static int take_ctrl(struct transport_dev *dev)
 	}
 	/* Data would begin somewhere behind the command: they are sent on their own instead. */
 	dev->icd = ioccsz > 4 && !le16_get(p + 1800) ? BASE_MIN(ioccsz - 4, 1u << 20) * 16 : 0;
-	dev->maxcmd = le16_get(p + 514);
+	dev->maxcmd = le16_get(p + 514);	/* 0 by some controllers that mean MQES */
+	if (dev->maxcmd == 1)
+		return broken(dev, "MAXCMD is 1: queues take less than two commands at a time");
 	dev->cntlid = dev->admin.cntlid;
 	memcpy(dev->ctrl, p, sizeof(dev->ctrl));
 	return 0;

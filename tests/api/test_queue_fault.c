@@ -193,7 +193,7 @@ static void test_names(void **state)
 {
 	static const char *const bad[] = {
 		"fault:", "fault:failw@1", "fault:failw@0,soft:", "fault:nothing@1,soft:", "fault:failx@1,soft:",
-		"fault:failw@1x,soft:", "fault:repeatr@1,soft:", "fault:failw@1,/dev/null", "fault:failw,soft:",
+		"fault:failw@1x,soft:", "fault:repeatr@1,soft:", "fault:failw@1,nothing:", "fault:failw,soft:",
 	};
 	struct accel_ctx *ctx = ctx_new();
 	struct accel_dev *dev;

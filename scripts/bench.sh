@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Ratios against other tools and against the bare engines, side by side in one run: scripts/bench.sh [FILE]
+# Ratios against other tools, against the bare engines and against bare TCP, side by side in one run: scripts/bench.sh [FILE]
 # FILE: what is compressed; by default the first 64 MiB of the Linux source archive if Debian's package
 # linux-source-6.12 is installed, else of an archive of this system's headers and documents.
 set -eu
 cd "$(dirname "$0")/.."
 scripts/deps.sh build bench
-make -s -j"$(nproc)" all build/tests/bench/bench_overhead
+make -s -j"$(nproc)" all build/tests/bench/bench_overhead build/tests/bench/bench_tcp
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 if [ $# -gt 0 ]; then
@@ -24,5 +24,7 @@ else
 fi
 echo
 build/tests/bench/bench_overhead
+echo
+build/tests/bench/bench_tcp build/acceld
 echo
 python3 tests/bench/bench.py --runs "${RUNS:-7}" "$file"

@@ -119,7 +119,6 @@ struct conn {
 	uint32_t inflight, ntransfer;	/* requests not free; those that wait for H2CData */
 	uint32_t nmem;			/* those that wait for memory without being waited for */
 	uint32_t nfailed;		/* commands that failed before Connect */
-	uint64_t reserved;
 	struct mem_host *mh;
 	/* Sending. */
 	struct req *tx_first, *tx_last, *drop;

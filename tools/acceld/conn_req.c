@@ -3,8 +3,10 @@
  * Requests: from a capsule through memory, data and execution to the response that is to be sent. States and what
  * moves them are in conn.h; each request has exactly one response, however many things are wrong with it.
  */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include "conn.h"
 
 #define TTAG_BITS	10u	/* of an index; the rest counts the uses of the entry, so that an old tag is known */
@@ -13,42 +15,54 @@ _Static_assert(MAX_QUEUE_DEPTH <= 1u << TTAG_BITS, "TTAG");
 
 /* ---- The table ---- */
 
-static uint64_t table_nbytes(uint32_t n, uint32_t nhash)
+static uint32_t hash_size(uint32_t n)
 {
-	return (uint64_t)n * sizeof(struct req) + nhash * sizeof(uint16_t) + RBUF_TIGHT + sizeof(struct conn);
+	uint32_t size = 1;
+
+	while (size < 2 * n)
+		size *= 2;
+	return size;
 }
 
-/* Pages of the table are touched as deep as the queue is used; the account has all of it. */
+static size_t table_nbytes(uint32_t n)
+{
+	return n * sizeof(struct req) + hash_size(n) * sizeof(uint16_t);
+}
+
+/* With what else a queue may take: itself, and what is kept of a read. */
+static uint64_t queue_nbytes(uint32_t n)
+{
+	return table_nbytes(n) + RBUF_TIGHT + sizeof(struct conn);
+}
+
+/* Pages of the table are touched as deep as the queue is used, and go with it; the account has all of it. */
 int reqs_init(struct conn *c, uint32_t n)
 {
-	uint32_t nhash = 1;
+	void *p;
 
-	while (nhash < 2 * n)
-		nhash *= 2;
-	if (mem_reserve(c->t->mem, table_nbytes(n, nhash)))
+	if (mem_reserve(c->t->mem, queue_nbytes(n)))
 		return -ENOMEM;
-	c->reserved = table_nbytes(n, nhash);
-	c->table = calloc(n, sizeof(*c->table));
-	c->hash = calloc(nhash, sizeof(*c->hash));
-	if (!c->table || !c->hash) {
-		reqs_free(c);
+	p = mmap(NULL, table_nbytes(n), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED) {
+		mem_unreserve(c->t->mem, queue_nbytes(n));
 		return -ENOMEM;
 	}
+	c->table = p;
+	c->hash = (uint16_t *)(c->table + n);
+	c->hash_mask = hash_size(n) - 1;
 	c->ntable = n;
-	c->hash_mask = nhash - 1;
 	return 0;
 }
 
 void reqs_free(struct conn *c)
 {
-	free(c->table);
-	free(c->hash);
+	if (!c->ntable)
+		return;
+	munmap(c->table, table_nbytes(c->ntable));
+	mem_unreserve(c->t->mem, queue_nbytes(c->ntable));
 	c->table = NULL;
 	c->hash = NULL;
 	c->ntable = 0;
-	if (c->reserved)
-		mem_unreserve(c->t->mem, c->reserved);
-	c->reserved = 0;
 }
 
 static struct req *table_get(struct conn *c)

@@ -14,6 +14,11 @@
 #define TRIM_BATCH	64u
 #define NIL		UINT32_MAX
 #define SHARE		3u		/* of what is free, for a host that has some already */
+#define SMALL_LOG2	14u
+
+/* Where one waits. Who wants much would wait for ever if those behind took the little that becomes free, so within a
+ * queue nobody is overtaken. */
+enum queue { Q_READ, Q_R2T, Q_LARGE, Q_READ_SMALL = Q_LARGE, Q_R2T_SMALL, Q_ICD, NQUEUE };
 
 /* What is known of a buffer. */
 struct block {
@@ -37,16 +42,17 @@ struct mem_host {
 	uint64_t id;
 	uint32_t refs, nwait, turn;
 	uint64_t used[MEM_KINDS];		/* atomic for mem_plenty() */
-	struct mem_wait queue[MEM_KINDS];	/* heads of circular lists */
+	struct mem_wait queue[NQUEUE];		/* heads of circular lists */
 };
 
 struct mem {
 	struct target *t;
 	pthread_mutex_t lock;
 	uint64_t limit, tables_limit;		/* of data, of the rest */
-	uint64_t used, reads, cached, tables;	/* used: atomic for mem_plenty() */
+	uint64_t used, cached, tables;		/* used: atomic for mem_plenty() */
+	uint64_t used_by[MEM_KINDS], small;	/* parts of used; small: of reads and R2Ts */
 	uint64_t trim_ns;			/* atomic; when to look for rested ones */
-	uint32_t nwait, nwait_icd;		/* the first atomic */
+	uint32_t nwait, nwait_in[NQUEUE];	/* the first atomic */
 	uint32_t nsize;
 	struct mem_host *hosts, *ring;
 	struct size size[MEM_CLASSES];
@@ -162,7 +168,7 @@ static struct mem_host *host_new(struct mem *m, uint64_t id)
 	if (!h)
 		return NULL;
 	h->id = id;
-	for (k = 0; k < MEM_KINDS; k++)
+	for (k = 0; k < NQUEUE; k++)
 		h->queue[k].prev = h->queue[k].next = &h->queue[k];
 	h->next = m->hosts;
 	if (h->next)
@@ -295,14 +301,47 @@ static void *size_get(struct mem *m, struct size *s)
 
 enum answer { GRANTED, OWN_LIMIT, FULL };
 
-static uint64_t room(const struct mem *m, unsigned int kind)
+static enum queue queue_of(const struct mem_wait *w)
 {
-	uint64_t most = kind == MEM_ICD ? m->limit : m->limit - m->limit / 8;
-	uint64_t n = most > m->used ? most - m->used : 0;
+	bool small = w->nbytes <= 1u << SMALL_LOG2;
 
-	if (kind == MEM_READ)
-		n = BASE_MIN(n, m->limit / 2 - m->reads);
+	switch (w->kind) {
+	case MEM_READ:
+		return small ? Q_READ_SMALL : Q_READ;
+	case MEM_R2T:
+		return small ? Q_R2T_SMALL : Q_R2T;
+	default:
+		return Q_ICD;
+	}
+}
+
+static uint64_t less(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+/* Room for reads and R2Ts together. */
+static uint64_t room_both(const struct mem *m, bool small)
+{
+	uint64_t most = m->limit - m->limit / 8 - (small ? 0 : m->limit / 32), n = less(most, m->used);
+
+	if (small && m->nwait_in[Q_READ] + m->nwait_in[Q_R2T])
+		n = BASE_MIN(n, less(m->limit / 4, m->small));
 	return n;
+}
+
+static uint64_t room(const struct mem *m, enum queue q)
+{
+	bool small = q >= Q_LARGE;
+	uint64_t most, spare = small ? 0 : m->limit / 32;
+
+	if (q == Q_ICD)
+		return less(m->limit, m->used);
+	if (q == Q_READ || q == Q_READ_SMALL)
+		most = less(m->limit / 2 - spare, m->used_by[MEM_READ]);
+	else
+		most = less(m->limit / 8 * 5 - spare, m->used_by[MEM_R2T]);
+	return BASE_MIN(most, room_both(m, small));
 }
 
 static bool host_may(const struct mem_host *h, unsigned int kind, uint64_t n, uint64_t free_nbytes)
@@ -318,15 +357,16 @@ static void account(struct mem *m, struct mem_wait *w, uint64_t n)
 
 	set(&m->used, m->used + n);
 	set(used, *used + n);
-	if (w->kind == MEM_READ)
-		m->reads += n;
+	m->used_by[w->kind] += n;
+	if (queue_of(w) == Q_READ_SMALL || queue_of(w) == Q_R2T_SMALL)
+		m->small += n;
 	count(&m->t->count.mem_used, n);
 }
 
 static enum answer try(struct mem *m, struct mem_wait *w)
 {
 	struct size *s = size_of(m, w->nbytes);
-	uint64_t n = 1ull << s->log2, left = room(m, w->kind);
+	uint64_t n = 1ull << s->log2, left = room(m, queue_of(w));
 
 	if (n > left)
 		return FULL;
@@ -365,7 +405,7 @@ static void ring_del(struct mem *m, struct mem_host *h)
 
 static void enqueue(struct mem *m, struct mem_wait *w)
 {
-	struct mem_wait *head = &w->host->queue[w->kind];
+	struct mem_wait *head = &w->host->queue[queue_of(w)];
 
 	w->prev = head->prev;
 	w->next = head;
@@ -373,7 +413,7 @@ static void enqueue(struct mem *m, struct mem_wait *w)
 	head->prev = w;
 	if (!w->host->nwait++)
 		ring_add(m, w->host);
-	m->nwait_icd += w->kind == MEM_ICD;
+	m->nwait_in[queue_of(w)]++;
 	__atomic_store_n(&m->nwait, m->nwait + 1, __ATOMIC_RELAXED);
 }
 
@@ -384,31 +424,32 @@ static void dequeue(struct mem *m, struct mem_wait *w)
 	w->prev = NULL;
 	if (!--w->host->nwait)
 		ring_del(m, w->host);
-	m->nwait_icd -= w->kind == MEM_ICD;
+	m->nwait_in[queue_of(w)]--;
 	__atomic_store_n(&m->nwait, m->nwait - 1, __ATOMIC_RELAXED);
 }
 
-/* Whoever wants much would wait for ever if those that want little went on to take what becomes free. */
-static void mark_full(const struct mem *m, unsigned int kind, bool full[MEM_KINDS])
+/* What nobody gets any more in this round: what waits in q found nothing. */
+static void mark_full(const struct mem *m, enum queue q, bool full[NQUEUE])
 {
-	full[kind] = true;
-	if (kind == MEM_ICD)
-		full[MEM_READ] = full[MEM_R2T] = true;
-	else if (kind == MEM_R2T || room(m, MEM_R2T) <= room(m, MEM_READ))
-		full[MEM_READ] = full[MEM_R2T] = true;
+	full[q] = true;
+	/* If what both kinds have together is the reason, the other one would take what this one waits for. */
+	if (q < Q_LARGE && room(m, q) == room_both(m, false))
+		full[Q_READ] = full[Q_R2T] = true;
+	if (q == Q_ICD)
+		memset(full, true, NQUEUE * sizeof(*full));
 }
 
-/* The first that waits of a kind; true if it got what it waits for. */
-static bool serve_kind(struct mem *m, struct mem_host *h, unsigned int kind, bool full[MEM_KINDS])
+/* The first that waits in a queue; true if it got what it waits for. */
+static bool serve_queue(struct mem *m, struct mem_host *h, enum queue q, bool full[NQUEUE])
 {
-	struct mem_wait *w = h->queue[kind].next;
+	struct mem_wait *w = h->queue[q].next;
 	enum answer a;
 
-	if (w == &h->queue[kind] || full[kind])
+	if (w == &h->queue[q] || full[q])
 		return false;
 	a = try(m, w);
 	if (a == FULL)
-		mark_full(m, kind, full);
+		mark_full(m, q, full);
 	if (a != GRANTED)
 		return false;
 	dequeue(m, w);
@@ -416,22 +457,21 @@ static bool serve_kind(struct mem *m, struct mem_host *h, unsigned int kind, boo
 	return true;
 }
 
-static bool serve_host(struct mem *m, struct mem_host *h, bool full[MEM_KINDS])
+static bool serve_host(struct mem *m, struct mem_host *h, bool full[NQUEUE])
 {
-	bool got = serve_kind(m, h, MEM_ICD, full);
-	unsigned int first = h->turn++ & 1;
+	unsigned int i, first = h->turn++;
+	bool got = serve_queue(m, h, Q_ICD, full);
 
-	if (serve_kind(m, h, first ? MEM_READ : MEM_R2T, full))
-		got = true;
-	if (serve_kind(m, h, first ? MEM_R2T : MEM_READ, full))
-		got = true;
+	for (i = 0; i < Q_ICD; i++)
+		if (serve_queue(m, h, (first + i) % Q_ICD, full))
+			got = true;
 	return got;
 }
 
 /* Hosts take turns. */
 static void serve(struct mem *m)
 {
-	bool full[MEM_KINDS] = { false }, got = true;
+	bool full[NQUEUE] = { false }, got = true;
 	struct mem_host *h, *next;
 	uint32_t i, n;
 
@@ -452,11 +492,14 @@ static void serve(struct mem *m)
 
 bool mem_get(struct mem *m, struct mem_wait *w)
 {
-	bool got;
+	bool got, overtakes;
+	enum queue q;
 
 	w->prev = NULL;
 	pthread_mutex_lock(&m->lock);
-	got = !(w->kind == MEM_ICD ? m->nwait_icd : m->nwait) && try(m, w) == GRANTED;
+	q = queue_of(w);
+	overtakes = m->nwait_in[q] || (q < Q_LARGE && m->nwait_in[Q_READ] + m->nwait_in[Q_R2T]);
+	got = !overtakes && try(m, w) == GRANTED;
 	if (!got) {
 		enqueue(m, w);
 		count(&m->t->count.mem_waits, 1);

@@ -7,11 +7,14 @@
  *
  *   MEM_READ  data of commands to the host, held reads among them. At most D/2, so that there is always room for the
  *             writes that held reads wait for. A waiting read holds up nobody: its connection is read on.
- *   MEM_R2T   data that the host sends when asked. Reads and these together at most 7/8 D. A waiting one holds up
- *             nobody either.
+ *   MEM_R2T   data that the host sends when asked. At most 5/8 D, together with reads at most 7/8 D. A waiting one
+ *             holds up nobody either.
  *   MEM_ICD   data in a command capsule. It comes whether asked for or not, so its connection is not read while it
  *             waits, and transfers asked for before are stuck behind it. The last eighth is for these alone: who has
  *             it gets its bytes next from its own connection, then executes, and no execution waits for memory.
+ *
+ * Of all these, 1/32 D is for small buffers only, so that large transfers keep nobody from small commands; nor the other
+ * way round, as small ones may have D/4 at most while a large one waits.
  *
  * A peer that does not send what it announced, or does not take what it asked for, keeps memory from others; it is
  * closed if others wait (conn_stalled()). Among hosts memory is divided thus: one that has some already may have three

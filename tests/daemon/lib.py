@@ -104,15 +104,16 @@ class Daemon:
         with open(BIN, "rb") as f:
             self.sanitized = b"__asan_init" in f.read()
         self.args, self.port, self.nstart = list(args), port, 0
+        self.fixed = port                      # a restarted daemon takes the port that it had
         self.text = text or conf()
         self.start()
 
+    def _fixed(self, text):
+        return text.replace("127.0.0.1:0", "127.0.0.1:%d" % self.fixed) if self.fixed else text
+
     def start(self):
-        text = self.text
-        if self.port:
-            text = text.replace("127.0.0.1:0", "127.0.0.1:%d" % self.port)
         with open(self.path, "w") as f:
-            f.write(text)
+            f.write(self._fixed(self.text))
         self.nstart += 1
         self.log_path = os.path.join(self.dir, "log.%d" % self.nstart)
         with open(self.log_path, "wb") as log:
@@ -139,7 +140,7 @@ class Daemon:
         if text is not None:
             self.text = text
             with open(self.path + ".new", "w") as f:
-                f.write(text.replace("127.0.0.1:0", "127.0.0.1:%d" % self.port))
+                f.write(self._fixed(text))
             os.rename(self.path + ".new", self.path)
         at = self.mark()
         self.proc.send_signal(signal.SIGHUP)
@@ -152,6 +153,11 @@ class Daemon:
     def kill(self):
         self.proc.kill()
         self.proc.wait()
+
+    def restart(self):
+        """start() behind kill() or stop(), on the same port."""
+        self.fixed = self.port
+        self.start()
 
     def stop(self, seconds=20):
         """SIGTERM; what went wrong, or ''."""
@@ -207,9 +213,9 @@ class Daemon:
     def host(self, nqn=NQN, **kw):
         return Host(self.addr, nqn, **kw)
 
-    def good(self, dgst=0, job=True):
+    def good(self, dgst=0, job=True, **kw):
         """A well-formed host connects, gets its data back and a job done."""
-        with self.host(dgst=dgst) as h:
+        with self.host(dgst=dgst, **kw) as h:
             data = random.randbytes(8192)
             slba = random.randrange(0, 16384)
             status(h.q.write(NS_RAM, slba, data[:4096]), 0, "a good host's write")
@@ -380,10 +386,15 @@ class Suite:
             if any(not t[3] for t in tests):
                 d = self._start()
             for name, fn, seconds, own in tests:
-                if not own and not d.alive():
+                bad, t0 = self.bad, time.monotonic()
+                self._one(name, fn, d, seconds, own)
+                if os.environ.get("TIMES"):
+                    print("# %.1f s" % (time.monotonic() - t0))
+                if self.bad > bad and not own:
+                    # A fresh daemon, so that one failure is one failure.
+                    d.stop()
                     d.cleanup()
                     d = self._start()
-                self._one(name, fn, d, seconds, own)
             self._end(d)
         finally:
             if d:

@@ -73,9 +73,13 @@ def hostile(d, kind):
 @with_daemon(conf("max_conns = 1000\nmax_ctrls = 500\nmax_conns_host = 900\nhandshake_ms = 2000\nmemory = 64M\n"))
 def ten_thousand(d):
     room_for(1200)
-    rss = []
+    rss, there = [], []
     for wave in range(20):
         conns = [hostile(d, (i + wave) % 8) for i in range(500)]
+        with d.host(hostnqn=HOST[:-1] + "3") as h:
+            # Those that are silent, half way through a handshake, or connected are all there.
+            most = until(lambda: (lambda n: n if n > 300 else 0)(stats(h)["conns_now"]), 5, "300 of 500 connections")
+        there.append(most)
         if wave % 2:
             d.good()
         else:
@@ -90,6 +94,7 @@ def ten_thousand(d):
     first = max(rss[:5])
     # Each wave has the same kinds of connection, so the peak of the later ones is that of the first ones.
     check(max(rss[5:]) < first + 16384 * (4 if d.sanitized else 1), "resident size by wave, KiB: %s", rss)
+    check(sum(there) > 6000, "connections at once, by wave: %s", there)
     until(lambda: d.fds() <= 40, 5, "the end of all connections")
 
 

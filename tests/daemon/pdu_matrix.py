@@ -204,7 +204,7 @@ for n in (0x00800000, 0x7fffffff, 0x80000000, 0xfffffffc, 0xffffffff):
     matrix("CapsuleCmd with PLEN %#x" % n, [READY, CONNECTED, ASKED, AMID], lambda p, n=n: p.cmd(plen=n),
            term(FES_HDR, FES_LIMIT, FES_RANGE, fei=4))
     matrix("H2CData with PLEN %#x" % n, [ASKED, AMID], lambda p, n=n: p.data_pdu(plen=n),
-           term(FES_HDR, FES_LIMIT, fei=4))
+           {"term": {FES_HDR: (4, 16), FES_LIMIT: None}})
 for n in (0, 7, 8, 23, 24, 28):
     matrix("H2CData with PLEN %d" % n, [ASKED, AMID], lambda p, n=n: p.data_pdu(plen=n), term(FES_HDR, fei=(3, 4, 16)))
 for n in (-4, -1, 1, 4):
@@ -214,7 +214,8 @@ for n in (1, 71, 73, 74, 75, 253, 255):
     matrix("CapsuleCmd with PDO %d" % n, [READY, CONNECTED, ASKED, AMID], lambda p, n=n: p.cmd(pdo=n),
            term(FES_HDR, fei=3, status=SGL_ERRORS if n == 253 else ()))
     matrix("H2CData with PDO %d" % n, [ASKED, AMID], lambda p, n=n: p.data_pdu(pdo=n), term(FES_HDR, fei=(3, 4, 16)))
-matrix("CapsuleCmd with data and PDO 0", [CONNECTED, ASKED, AMID], lambda p: p.cmd(pdo=0), term(FES_HDR, fei=(3, 4)))
+matrix("CapsuleCmd with data and PDO 0", [CONNECTED, ASKED, AMID], lambda p: p.cmd(pdo=0),
+       term(FES_HDR, fei=(1, 3, 4)))
 matrix("H2CData with data and PDO 0", [ASKED, AMID], lambda p: p.data_pdu(pdo=0), term(FES_HDR, fei=(3, 4, 16)))
 matrix("the header digest's flag the wrong way", [READY, CONNECTED, ASKED, AMID],
        lambda p: p.c.capsule(sqe(FLUSH, cid=77, nsid=NS_RAM), hdgst=not p.c.hdgst), term(FES_HDR, fei=(1, 4)))

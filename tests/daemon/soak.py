@@ -235,7 +235,7 @@ def soak():
             if now >= restart and now < t0 + SECONDS * 0.75:
                 d.kill() if rnd.random() < 0.75 else d.stop()
                 time.sleep(rnd.choice((0, 0.1, 1, 3)))
-                d.start()
+                d.restart()
                 restarts += 1
                 restart = now + rnd.uniform(6, 20)
                 base = None

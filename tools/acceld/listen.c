@@ -25,7 +25,7 @@ struct listener {
 	struct reactor_timer pause;
 	struct conf_listen conf;	/* as configured */
 	struct sockaddr_storage actual;	/* with the port that the system chose for 0 */
-	bool wanted;
+	bool wanted, is_new;
 };
 
 struct listeners {
@@ -219,7 +219,7 @@ static int listener_open(struct listeners *all, const struct conf_listen *conf)
 		l->src = (struct source){ .fn = on_listen, .fd = open_socket(all->t, conf) };
 		l->all = all;
 		l->conf = *conf;
-		l->wanted = true;
+		l->wanted = l->is_new = true;
 		rc = l->src.fd < 0 ? l->src.fd : reactor_add(all->t->reactor[0], &l->src, EPOLLIN);
 	}
 	if (!rc) {
@@ -313,7 +313,18 @@ static struct listeners *listeners_get(struct target *t)
 	return all;
 }
 
-/* An address that cannot be had does not keep the others from being opened. */
+/* If one address cannot be had, all is as it was before; each such address is named. */
+static void keep_old(struct listeners *all, bool old)
+{
+	struct listener *l;
+
+	for (l = all->first; l; l = l->next) {
+		if (old)
+			l->wanted = !l->is_new;
+		l->is_new = false;
+	}
+}
+
 int listen_update(struct target *t, const struct conf *conf)
 {
 	struct listeners *all = listeners_get(t);
@@ -333,6 +344,7 @@ int listen_update(struct target *t, const struct conf *conf)
 		if (one)
 			rc = one;
 	}
+	keep_old(all, rc);
 	close_unwanted(all);
 	return rc;
 }

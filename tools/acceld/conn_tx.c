@@ -9,6 +9,8 @@
 #include <sys/socket.h>
 #include "conn.h"
 
+#define BATCHES_A_TURN	8	/* then others have their turn */
+
 void tx_append(struct conn *c, struct req *req)
 {
 	req->next = NULL;
@@ -348,9 +350,9 @@ static bool pending(const struct conn *c)
 
 void conn_send(struct conn *c)
 {
-	int rc = 1;
+	int rc = 1, i;
 
-	while (rc > 0 && pending(c)) {
+	for (i = 0; i < BATCHES_A_TURN && rc > 0 && pending(c); i++) {
 		build(c);
 		rc = send_batch(c);
 	}

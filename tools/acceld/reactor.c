@@ -244,6 +244,8 @@ static int events_wait(struct reactor *r, struct epoll_event *ev, bool sleep)
 	if (!sleep || messages_wait(r))
 		return epoll_wait(r->epfd, ev, NEVENTS, 0);
 	ms = sleep_ms(r);
+	if (r->dirty)	/* what was due has completed commands */
+		ms = 0;
 	__atomic_store_n(&r->sleeping, 1, __ATOMIC_SEQ_CST);
 	n = epoll_wait(r->epfd, ev, NEVENTS, messages_wait(r) ? 0 : ms);
 	__atomic_store_n(&r->sleeping, 0, __ATOMIC_SEQ_CST);

@@ -106,7 +106,7 @@ class Guest(Worker):
             h.admin.submit(sqe(ABORT, cdw10=self.r.choice((0, 1, 2)) | self.r.choice(cids) << 16))
         if self.r.random() < .5:
             for c in cids:
-                status(h.q.wait(c), (0, 0x00b, 0x007), "a read")
+                status(h.q.wait(c), (0, 0x00b, 0x007, 0x008), "a read")
         for q in self.r.sample([h.admin, *h.io], 3):
             (q.reset if self.r.random() < .5 else q.close)()
 

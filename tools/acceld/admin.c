@@ -238,6 +238,15 @@ static uint16_t io_parse(struct req *req, struct ctrl *ctrl)
 	return sc;
 }
 
+/* Before it is enabled nothing but properties is in order. What still arrives at a queue that is about to be closed
+ * may well be tried again on another path. */
+static uint16_t not_ready(const struct req *req, const struct ctrl *ctrl)
+{
+	if (ctrl && (req_qid(req) || __atomic_load_n(&ctrl->dead, __ATOMIC_RELAXED)))
+		return NVME_SC_SQ_DELETED;
+	return FAIL(NVME_SC_CMD_SEQ_ERROR);
+}
+
 uint16_t cmd_parse(struct req *req)
 {
 	struct ctrl *ctrl = req_ctrl(req);
@@ -247,6 +256,6 @@ uint16_t cmd_parse(struct req *req)
 	if (req->sqe.opc == NVME_OPC_FABRICS)
 		return fabrics_parse(req);
 	if (!ctrl || !__atomic_load_n(&ctrl->ready, __ATOMIC_ACQUIRE))
-		return FAIL(NVME_SC_CMD_SEQ_ERROR);
+		return not_ready(req, ctrl);
 	return req_qid(req) ? io_parse(req, ctrl) : admin_parse(req);
 }

@@ -128,7 +128,7 @@ static void close_queues(struct ctrl *ctrl, unsigned int first, const char *why)
 void ctrl_close(struct ctrl *ctrl, const char *why)
 {
 	pthread_mutex_lock(&ctrl->lock);
-	ctrl->dead = true;
+	__atomic_store_n(&ctrl->dead, true, __ATOMIC_RELAXED);
 	__atomic_store_n(&ctrl->ready, false, __ATOMIC_RELEASE);
 	close_queues(ctrl, 0, why);
 	pthread_mutex_unlock(&ctrl->lock);

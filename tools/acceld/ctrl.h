@@ -67,7 +67,7 @@ struct ctrl {
 	struct features feat;
 	/* Under lock. */
 	pthread_mutex_t lock;
-	bool dead;			/* ends: no Connect any more */
+	bool dead;			/* ends: no Connect any more; atomic for those without the lock */
 	uint32_t csts;
 	unsigned int granted;		/* I/O queues */
 	struct conn *queue[MAX_IO_QUEUES + 1];

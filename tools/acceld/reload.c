@@ -71,6 +71,13 @@ static void tell_ns(struct change *c, const struct subsys *s, const uint64_t cha
 	pthread_mutex_unlock(&c->t->lock);
 }
 
+/* What the discovery log shows changes, now: under the same hold of target.lock the generation does. */
+static void new_generation(struct change *c)
+{
+	c->t->genctr++;
+	c->discovery = true;
+}
+
 static void tell_discovery(struct change *c)
 {
 	struct ctrl *ctrl;
@@ -78,7 +85,6 @@ static void tell_discovery(struct change *c)
 	if (c->first || !c->discovery)
 		return;
 	pthread_mutex_lock(&c->t->lock);
-	c->t->genctr++;
 	for (ctrl = c->t->ctrl; ctrl; ctrl = ctrl->next)
 		if (ctrl_is_discovery(ctrl))
 			ctrl_event(ctrl, EVENT_DISC_CHANGED);
@@ -201,6 +207,7 @@ static void subsys_remove(struct change *c, struct subsys *s)
 		;
 	*p = s->next;
 	s->gone = true;
+	new_generation(c);
 	unused = !s->nctrl;
 	for (ctrl = t->ctrl; ctrl; ctrl = ctrl->next)
 		if (ctrl->subsys == s)
@@ -208,7 +215,6 @@ static void subsys_remove(struct change *c, struct subsys *s)
 	if (unused)
 		subsys_free(s);
 	pthread_mutex_unlock(&t->lock);
-	c->discovery = true;
 }
 
 static void subsys_add(struct change *c, const struct conf_subsys *conf)
@@ -217,13 +223,14 @@ static void subsys_add(struct change *c, const struct conf_subsys *conf)
 
 	pthread_mutex_lock(&c->t->lock);
 	s = subsys_new(c->t, conf);
+	if (s)
+		new_generation(c);
 	pthread_mutex_unlock(&c->t->lock);
 	if (!s) {
 		failed(c, -ENOMEM);
 		log_event(c->t, LOG_ERROR, "subsystem-failed", "subsystem=\"%s\" error=%d", conf->nqn, ENOMEM);
 		return;
 	}
-	c->discovery = true;
 	if (!c->first)
 		log_event(c->t, LOG_INFO, "subsystem-added", "subsystem=\"%s\"", conf->nqn);
 }
@@ -246,7 +253,7 @@ static void hosts_change(struct change *c, struct subsys *s, const struct conf_s
 	if (subsys_set_hosts(s, conf)) {
 		failed(c, -ENOMEM);
 	} else {
-		c->discovery = true;
+		new_generation(c);
 		for (ctrl = t->ctrl; ctrl; ctrl = ctrl->next) {
 			if (ctrl->subsys != s || subsys_allows(s, ctrl->hostnqn))
 				continue;
@@ -359,11 +366,14 @@ static bool listeners_same(const struct conf *a, const struct conf *b)
 }
 
 /* Reactors have t->conf at hand at all times, for the limits, which stay; the lists are exchanged under the lock. */
-static void take_lists(struct target *t, struct conf *conf)
+static void take_lists(struct change *c, struct conf *conf)
 {
+	struct target *t = c->t;
 	struct conf was = *t->conf;
 
 	pthread_mutex_lock(&t->lock);
+	if (!listeners_same(&was, conf))
+		new_generation(c);
 	t->conf->listen = conf->listen;
 	t->conf->nlisten = conf->nlisten;
 	t->conf->subsys = conf->subsys;
@@ -377,13 +387,12 @@ static void take_lists(struct target *t, struct conf *conf)
 
 int target_reload(struct target *t, struct conf *conf)
 {
-	bool listeners = !listeners_same(t->conf, conf);
-	struct change c = { .t = t, .discovery = listeners };
+	struct change c = { .t = t };
 	int err, listen_err;
 
 	name_fixed(t, conf);
 	listen_err = listen_update(t, conf);
-	take_lists(t, conf);
+	take_lists(&c, conf);
 	conf_free(conf);
 	err = target_apply(t, t->conf, false);
 	tell_discovery(&c);

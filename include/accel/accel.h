@@ -17,6 +17,7 @@
 #include <accel/status.h>
 #include <accel/ctx.h>
 #include <accel/dev.h>
+#include <accel/noload.h>
 #include <accel/lease.h>
 #include <accel/plan.h>
 #include <accel/queue.h>

@@ -86,6 +86,10 @@ static void run(struct transport_dev *dev, struct transport_cmd *cmd)
 		cmd->nvme_status = 0;
 		return;
 	}
+	if (!dev->generic && node_crosses(&dev->sysfs.limits, cmd)) {
+		node_map_end(&map, false);
+		return;
+	}
 	__atomic_fetch_add(map.bounce ? &dev->copied : &dev->direct, 1, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&dev->copied_nbytes, map.bounce_nbytes, __ATOMIC_RELAXED);
 	if (dev->generic)

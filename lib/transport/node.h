@@ -29,6 +29,7 @@ struct node_limits {
 	uint32_t max_segments;
 	uint32_t nr_requests;		/* that the kernel takes at a time; 0: unknown */
 	uint64_t max_nbytes;
+	uint64_t chunk_nbytes;		/* no command crosses a multiple of this; 0: unknown */
 };
 
 struct node_sysfs {
@@ -79,6 +80,8 @@ int node_reset(struct transport_dev *dev);
 
 /* An Identify command to whatever NVMe node fd is, 4096 bytes. -EACCES: the kernel does not let us. */
 int node_admin_identify(int fd, uint32_t nsid, uint8_t cns, void *page);
+/* Makes a handle for a name, without opening anything. */
+int node_new(struct transport_env *env, const char *name, struct transport_dev **dev);
 /* Whole blocks by one plain read. 0 or -errno; short is -EIO. */
 int node_read(struct transport_dev *dev, uint64_t off, void *buf, uint32_t nbytes);
 
@@ -111,6 +114,11 @@ void node_map_end(struct node_map *map, bool ok);
 
 /* ---- node_status.c ---- */
 
+/*
+ * Whether the block layer would make several commands of one that crosses a half window (NOIOB), each of which may
+ * be right: it ends as the device would end it, and is not sent.
+ */
+bool node_crosses(const struct node_limits *limits, struct transport_cmd *cmd);
 /* The outcome of a read or write of a block device: res as io_uring has it (bytes, or -errno). */
 void node_outcome(struct transport_cmd *cmd, int64_t res);
 /* The outcome of a passthrough command: an NVMe status field as the kernel gives it, or -errno. */

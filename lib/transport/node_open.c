@@ -27,8 +27,10 @@
 
 #define ERROR	0			/* enum accel_log_level */
 #define WARNING	1
+#define INFO	2
 
 #define CLOCK_NS	2000000		/* between two looks at the clock */
+#define CLOCK_LOOKS	50
 
 struct proof {
 	uint8_t *ident, *copy, *block;	/* pages, aligned */
@@ -64,16 +66,16 @@ static int uptime(struct transport_dev *dev, const struct proof *p, uint64_t *ns
 static int clock_runs(struct transport_dev *dev, const struct proof *p)
 {
 	struct timespec pause = { 0, CLOCK_NS };
-	uint64_t first, second;
-	int ret = uptime(dev, p, &first);
+	uint64_t first, now;
+	int i, ret = uptime(dev, p, &first);
 
-	if (ret)
-		return ret;
-	nanosleep(&pause, NULL);
-	ret = uptime(dev, p, &second);
-	if (ret)
-		return ret;
-	return second - first >= CLOCK_NS && second > first ? 0 : -ENODEV;
+	for (i = 0; !ret && i < CLOCK_LOOKS; i++) {
+		nanosleep(&pause, NULL);
+		ret = uptime(dev, p, &now);
+		if (!ret && now > first)
+			return 0;
+	}
+	return ret ? ret : -ENODEV;
 }
 
 static int quiet_head(struct transport_dev *dev, const struct proof *p)
@@ -211,6 +213,8 @@ static int open_node(struct transport_dev *dev, const char *node)
 		return -ENAMETOOLONG;
 	sysfs_read(dev->env->sysfs, node, &dev->sysfs);
 	dev->generic = sysfs_is_generic(node);
+	if (strstr(dev->sysfs.info.model, "Eideticom"))
+		return say(dev, INFO, -ENODEV, "a NoLoad card, whose interface is another one (accel info shows it)");
 	if (!dev->sysfs.live) {
 		transport_log(dev->env, WARNING, "%s: its controller is not connected (%s)", dev->name,
 			      dev->sysfs.state[0] ? dev->sysfs.state : "no path");
@@ -230,17 +234,9 @@ static int open_node(struct transport_dev *dev, const char *node)
 	return ret;
 }
 
-static void log_noload(struct transport_dev *dev)
-{
-	if (strstr(dev->sysfs.info.model, "Eideticom"))
-		transport_log(dev->env, WARNING, "%s: a NoLoad card, whose interface is another one; accel info shows it",
-			      dev->name);
-}
-
-int node_open(struct transport_env *env, const char *name, struct transport_dev **out)
+int node_new(struct transport_env *env, const char *name, struct transport_dev **out)
 {
 	struct transport_dev *dev;
-	int ret;
 
 	if (strncmp(name, "/dev/", 5) != 0 || !name[5] || strlen(name) >= sizeof(dev->name))
 		return -EINVAL;
@@ -250,10 +246,19 @@ int node_open(struct transport_env *env, const char *name, struct transport_dev 
 	dev->env = env;
 	dev->fd = -1;
 	strcpy(dev->name, name);
+	*out = dev;
+	return 0;
+}
+
+int node_open(struct transport_env *env, const char *name, struct transport_dev **out)
+{
+	struct transport_dev *dev;
+	int ret = node_new(env, name, &dev);
+
+	if (ret)
+		return ret;
 	ret = open_node(dev, name + 5);
 	if (ret) {
-		if (ret == -ENODEV)
-			log_noload(dev);
 		node_close(dev);
 	} else {
 		*out = dev;

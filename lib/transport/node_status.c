@@ -18,6 +18,16 @@ static void refused(struct transport_cmd *cmd, uint16_t status)
 	cmd->nvme_status = status | SC_DNR;
 }
 
+bool node_crosses(const struct node_limits *limits, struct transport_cmd *cmd)
+{
+	uint64_t chunk = limits->chunk_nbytes;
+
+	if (!chunk || !cmd->nbytes || cmd->off / chunk == (cmd->off + cmd->nbytes - 1) / chunk)
+		return false;
+	refused(cmd, SC_INVALID_FIELD);
+	return true;
+}
+
 void node_outcome(struct transport_cmd *cmd, int64_t res)
 {
 	cmd->error = 0;

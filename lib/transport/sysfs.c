@@ -249,6 +249,8 @@ static void add_limits(struct node_limits *l, const char *dir)
 
 	if (snprintf(queue, sizeof(queue), "%s/queue", dir) >= (int)sizeof(queue) || !is_dir(dir, "queue"))
 		return;
+	if (number(queue, "chunk_sectors") > 0)
+		l->chunk_nbytes = (uint64_t)number(queue, "chunk_sectors") * 512;
 	kb = BASE_MIN(or_default(number(queue, "max_hw_sectors_kb"), 128),
 		      or_default(number(queue, "max_sectors_kb"), 128));
 	segments = BASE_MIN(or_default(number(queue, "max_segments"), 32), (uint64_t)BIO_PAGES);

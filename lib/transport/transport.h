@@ -153,6 +153,14 @@ bool uring_allowed(void);
 /* The transport that a device name belongs to, or NULL. */
 const struct transport_ops *transport_for(const char *name);
 
+/*
+ * Any NVMe namespace of the inbox driver, accelerator or not: what sysfs says of "/dev/nvme0n1", without opening it
+ * (-ENOENT: sysfs has none); and Identify Namespace and Identify Controller, 4096 bytes each, with the node opened for
+ * reading only. A directory instead of a node has them as files identify-namespace and identify-controller.
+ */
+int transport_node_info(struct transport_env *env, const char *name, struct transport_info *info);
+int transport_node_identify(struct transport_env *env, const char *name, void *ns, void *ctrl);
+
 /* The members that not every transport has, with what it means to have none. */
 void transport_get_info(const struct transport_ops *ops, struct transport_dev *dev, struct transport_info *info);
 int transport_identify_ctrl(const struct transport_ops *ops, struct transport_dev *dev, void *page);

@@ -32,6 +32,7 @@ struct node_req {
 	unsigned int pending;		/* completions to come */
 	uint32_t small;			/* index of its registered memory */
 	uint32_t flags;
+	uint16_t status;		/* with OUTCOME_SET */
 	int64_t res;			/* bytes, or what went wrong first */
 };
 
@@ -260,6 +261,7 @@ static struct node_req *take_req(struct transport_queue *q, struct transport_cmd
 	r->cmd = cmd;
 	r->pending = 0;
 	r->flags = 0;
+	r->status = 0;
 	r->res = 0;
 	r->part = NULL;
 	r->small = NO_SMALL;
@@ -290,6 +292,9 @@ static bool start(struct transport_queue *q, struct transport_cmd *cmd)
 		note(q->dev, &r->map);
 	if (ret) {
 		prep_nop(q, r, sqe, ret);
+	} else if (!q->dev->generic && node_crosses(&q->dev->sysfs.limits, cmd)) {
+		prep_nop(q, r, sqe, 0);
+		r->status = cmd->nvme_status;
 	} else if (!q->dev->generic) {
 		prep_block(q, r, sqe);
 	} else if (cmd->nbytes <= q->dev->sysfs.limits.max_nbytes) {
@@ -340,7 +345,7 @@ static struct transport_cmd *complete(struct transport_queue *q, struct io_uring
 	cmd = r->cmd;
 	if (r->flags & OUTCOME_SET) {
 		cmd->error = (int)r->res;
-		cmd->nvme_status = 0;
+		cmd->nvme_status = r->status;
 	} else if (q->dev->generic) {
 		node_outcome_ng(cmd, r->res);
 	} else {

@@ -108,8 +108,10 @@ void ctrl_drop(struct ctrl *ctrl, uint16_t qid, struct conn *conn)
 
 	pthread_mutex_lock(&t->lock);
 	pthread_mutex_lock(&ctrl->lock);
-	if (qid <= MAX_IO_QUEUES && ctrl->queue[qid] == conn)
+	if (qid <= MAX_IO_QUEUES && ctrl->queue[qid] == conn) {
 		ctrl->queue[qid] = NULL;
+		ctrl->closing[qid] = false;
+	}
 	pthread_mutex_unlock(&ctrl->lock);
 	if (!--ctrl->nconn)
 		ctrl_free(ctrl);
@@ -121,8 +123,10 @@ static void close_queues(struct ctrl *ctrl, unsigned int first, const char *why)
 	unsigned int i;
 
 	for (i = first; i <= MAX_IO_QUEUES; i++)
-		if (ctrl->queue[i])
+		if (ctrl->queue[i]) {
+			ctrl->closing[i] = true;
 			conn_close_later(ctrl->queue[i], why);
+		}
 }
 
 void ctrl_close(struct ctrl *ctrl, const char *why)

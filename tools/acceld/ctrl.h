@@ -71,6 +71,7 @@ struct ctrl {
 	uint32_t csts;
 	unsigned int granted;		/* I/O queues */
 	struct conn *queue[MAX_IO_QUEUES + 1];
+	bool closing[MAX_IO_QUEUES + 1];	/* the connection is there still, the queue no more */
 	struct req *aer[MAX_AER];
 	unsigned int naer;
 	uint32_t aec;			/* feat.aec, for other threads */

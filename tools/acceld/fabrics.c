@@ -356,8 +356,10 @@ static void disconnect(struct req *req)
 
 	req_complete(req, NVME_SC_OK);
 	pthread_mutex_lock(&ctrl->lock);
-	if (ctrl->queue[qid] == conn)
+	if (ctrl->queue[qid] == conn) {
+		ctrl->closing[qid] = true;
 		conn_close_later(conn, "disconnect");
+	}
 	pthread_mutex_unlock(&ctrl->lock);
 }
 

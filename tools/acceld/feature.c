@@ -58,7 +58,7 @@ static bool has_io_queues(const struct ctrl *ctrl)
 	unsigned int i;
 
 	for (i = 1; i <= MAX_IO_QUEUES; i++)
-		if (ctrl->queue[i])
+		if (ctrl->queue[i] && !ctrl->closing[i])
 			return true;
 	return false;
 }

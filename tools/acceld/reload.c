@@ -366,21 +366,22 @@ static bool listeners_same(const struct conf *a, const struct conf *b)
 }
 
 /* Reactors have t->conf at hand at all times, for the limits, which stay; the lists are exchanged under the lock. */
-static void take_lists(struct change *c, struct conf *conf)
+static void take_lists(struct change *c, struct conf *conf, bool listeners)
 {
 	struct target *t = c->t;
 	struct conf was = *t->conf;
 
 	pthread_mutex_lock(&t->lock);
-	if (!listeners_same(&was, conf))
+	if (listeners && !listeners_same(&was, conf)) {
 		new_generation(c);
-	t->conf->listen = conf->listen;
-	t->conf->nlisten = conf->nlisten;
+		t->conf->listen = conf->listen;
+		t->conf->nlisten = conf->nlisten;
+		conf->listen = was.listen;
+		conf->nlisten = was.nlisten;
+	}
 	t->conf->subsys = conf->subsys;
 	t->conf->nsubsys = conf->nsubsys;
 	pthread_mutex_unlock(&t->lock);
-	conf->listen = was.listen;
-	conf->nlisten = was.nlisten;
 	conf->subsys = was.subsys;
 	conf->nsubsys = was.nsubsys;
 }
@@ -392,7 +393,8 @@ int target_reload(struct target *t, struct conf *conf)
 
 	name_fixed(t, conf);
 	listen_err = listen_update(t, conf);
-	take_lists(&c, conf);
+	/* If one cannot be opened all are as they were. */
+	take_lists(&c, conf, !listen_err);
 	conf_free(conf);
 	err = target_apply(t, t->conf, false);
 	tell_discovery(&c);

@@ -79,13 +79,14 @@ takes "congestion = cubic"
 takes "log_level = debug"
 takes "header_digest = no"
 for type in compression erasure cipher digest checksum data all; do
-	printf '[subsystem %s]\nallow_any_host = yes\n[namespace 1024]\ntype = %s\nthreads = 64\nslots = 4096\n' $sub $type
-done | sed '1!{/^\[subsystem/d}; 2!{/^allow/d}' | awk '/^\[namespace/ { print "[namespace " ++n "]"; next } 1' |
-	good "namespaces of each function"
+	printf '[namespace]\ntype = %s\nthreads = 64\nslots = 4096\n' $type
+done | awk -v sub=$sub 'BEGIN { print "[subsystem " sub "]\nallow_any_host = yes" }
+	/^\[namespace/ { $0 = "[namespace " ++n "]" } 1' | good "namespaces of each function"
 printf '[subsystem %s]\nallow_any_host = yes\n[namespace 9]\ntype = ram\nsize = 4k\nblock_size = 4096\n' $sub |
 	good "a namespace of memory"
 {
-	printf '[subsystem %s%s]\nserial = %s\nmodel = %s\n' $sub "$(chars $((223 - ${#sub})))" "$(chars 20)" "$(chars 40)"
+	printf '[subsystem %s%s]\n' $sub "$(chars $((223 - ${#sub})))"
+	printf 'serial = %s\nmodel = %s\n' "$(chars 20)" "$(chars 40)"
 	printf 'host = %s%s\n' $sub "$(chars $((223 - ${#sub})))"
 	printf '[namespace 1]\ntype = all\nname = %s\n' "$(chars 48)"
 } | good "the longest names"
@@ -171,7 +172,7 @@ printf '[subsystem %s%s]\n' $sub "$(chars $((224 - ${#sub})))" |
 printf '[subsystem %s]\nallow_any_host = yes\n[subsystem %s]\n' $sub $sub |
 	bad "a subsystem twice" 3 "[subsystem $sub] is in line 1 already: every subsystem needs an NQN of its own"
 printf '[subsystem nqn.2014-08.org.nvmexpress.discovery]\n' |
-	bad "the discovery subsystem" 1 "[subsystem nqn.2014-08.org.nvmexpress.discovery]: the discovery subsystem is always"
+	bad "the discovery subsystem" 1 "[subsystem nqn.2014-08.org.nvmexpress.discovery]: the discovery subsystem is"
 
 # ---- Namespaces ----
 
@@ -199,8 +200,9 @@ ns "type = all\nuuid = 12" 2 "uuid: is not a UUID such as"
 ns "type = all\nuuid = 00000000-0000-0000-0000-000000000000" 2 "uuid: is all zero"
 ns "type = all\nname = $(chars 49)" 2 "name: has 49 characters: at most 48 fit"
 u=6e1d0c52-9b3a-8f71-8c25-40e711d8935a
-printf '[subsystem %s]\nallow_any_host = yes\n[namespace 2]\ntype = all\nuuid = %s\n[namespace 1]\ntype = all\nuuid = %s\n' \
-	$sub $u $u | bad "a uuid twice" 6 "the namespace has the uuid of the one in line 3: every namespace needs its own"
+for n in 2 1; do printf '[namespace %s]\ntype = all\nuuid = %s\n' $n $u; done |
+	sed "1i[subsystem $sub]\\nallow_any_host = yes" |
+	bad "a uuid twice" 6 "the namespace has the uuid of the one in line 3: every namespace needs its own"
 
 # ---- Files ----
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The configuration changes all the time while hosts connect, work, abort, ask for events and for the discovery log, and
-go without a word: nothing hangs, no answer is wrong, and what was not changed is not disturbed."""
+"""The configuration changes all the time while hosts connect, work, abort, ask for events and for the discovery log,
+and go without a word: nothing hangs, no answer is wrong, and what was not changed is not disturbed."""
 import random
 import struct
 import sys

@@ -169,7 +169,8 @@ static void abort_execute(struct req *req)
 		req_complete(req, FAIL(NVME_SC_ABORT_LIMIT));
 		return;
 	}
-	*w = (struct abort_work){ .msg.fn = abort_there, .req = req, .qid = (uint16_t)what, .cid = (uint16_t)(what >> 16) };
+	*w = (struct abort_work){ .msg.fn = abort_there, .req = req, .qid = (uint16_t)what,
+				  .cid = (uint16_t)(what >> 16) };
 	pthread_mutex_lock(&ctrl->lock);
 	if (w->qid <= MAX_IO_QUEUES && ctrl->queue[w->qid]) {
 		w->conn = ctrl->queue[w->qid];

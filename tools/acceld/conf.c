@@ -106,8 +106,8 @@ static bool subsys_name_ok(struct parse *p, const char *arg, char nqn[NVME_NQN_M
 	}
 	for (i = 0; i < p->conf->nsubsys; i++)
 		if (!strcmp(p->conf->subsys[i].nqn, nqn)) {
-			conf_error(p, 0, "[subsystem %s] is in line %u already: every subsystem needs an NQN of its own",
-				   nqn, p->subsys_line[i]);
+			conf_error(p, 0, "[subsystem %s] is in line %u already: every subsystem needs an NQN of its "
+				   "own", nqn, p->subsys_line[i]);
 			return false;
 		}
 	return true;
@@ -232,7 +232,8 @@ static void section(struct parse *p, char *line)
 		begin_ns(p, arg);
 	} else {
 		near = conf_nearest(name, sections);
-		conf_error(p, 0, near ? "unknown section [%.40s]: did you mean %s?" : "unknown section [%.40s]: there are %s",
+		conf_error(p, 0, near ? "unknown section [%.40s]: did you mean %s?" :
+					"unknown section [%.40s]: there are %s",
 			   name, near ? near : "daemon, subsystem and namespace");
 		begin(p, SEC_BAD);
 	}

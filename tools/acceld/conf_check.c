@@ -117,7 +117,8 @@ static void ns_check(struct parse *p, const struct conf_ns *ns, unsigned int lin
 	} else if (ns->kind == NS_ACCEL && ns->nbytes) {
 		conf_error(p, line, "[namespace %u]: size is for type = ram; an accelerator has none", ns->nsid);
 	} else if (ns->kind == NS_RAM && (ns->threads || ns->slots)) {
-		conf_error(p, line, "[namespace %u]: threads and slots are an accelerator's; type = ram has none", ns->nsid);
+		conf_error(p, line, "[namespace %u]: threads and slots are an accelerator's; type = ram has none",
+			   ns->nsid);
 	} else if (ns->kind == NS_RAM && !ns->nbytes) {
 		conf_error(p, line, "[namespace %u]: type = ram needs a size: add size = 64M", ns->nsid);
 	} else if (ns->nbytes % (ns->block ? ns->block : 512)) {
@@ -203,8 +204,8 @@ static void limits_check(struct parse *p)
 	const struct conf *c = p->conf;
 
 	if (c->memory < 4ull * c->max_transfer)
-		conf_error(p, p->daemon_line, "memory is less than four times max_transfer, %uM: raise one or lower the other",
-			   c->max_transfer >> 20);
+		conf_error(p, p->daemon_line, "memory is less than four times max_transfer, %uM: raise one or lower "
+			   "the other", c->max_transfer >> 20);
 }
 
 static void warn(const struct parse *p, unsigned int line, const char *nqn, const char *what)
@@ -228,11 +229,12 @@ static void warnings(const struct parse *p)
 			warn(p, p->subsys_line[i], s->nqn, "any host of the network may use it: instead of "
 			     "allow_any_host = yes name hosts by host = NQN, or listen on 127.0.0.1 only");
 		if (!s->allow_any && !s->nhost)
-			warn(p, p->subsys_line[i], s->nqn, "no host may use it: add host = NQN or allow_any_host = yes");
+			warn(p, p->subsys_line[i], s->nqn,
+			     "no host may use it: add host = NQN or allow_any_host = yes");
 	}
 	if (!c->nsubsys && beyond)
-		fprintf(stderr, "%s: warning: any host of the network may use the default subsystem: add a [subsystem NQN] "
-			"with host = NQN, or listen on 127.0.0.1 only\n", p->path);
+		fprintf(stderr, "%s: warning: any host of the network may use the default subsystem: add a "
+			"[subsystem NQN] with host = NQN, or listen on 127.0.0.1 only\n", p->path);
 }
 
 void conf_check(struct parse *p)

@@ -275,9 +275,11 @@ static void key_unknown(struct parse *p, const char *name)
 	names[n] = NULL;
 	near = conf_nearest(name, names);
 	if (near)
-		conf_error(p, 0, "unknown key \"%.40s\" in [%s]: did you mean %s?", name, section_names[p->section], near);
+		conf_error(p, 0, "unknown key \"%.40s\" in [%s]: did you mean %s?", name, section_names[p->section],
+			   near);
 	else
-		conf_error(p, 0, "unknown key \"%.40s\" in [%s]: acceld.conf(5) has all", name, section_names[p->section]);
+		conf_error(p, 0, "unknown key \"%.40s\" in [%s]: acceld.conf(5) has all", name,
+			   section_names[p->section]);
 }
 
 static const char *number_set(struct parse *p, const struct key *key, const char *value, char buf[160])

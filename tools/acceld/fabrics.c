@@ -31,7 +31,8 @@ struct verdict {
 };
 
 #define OK ((struct verdict){ 0 })
-#define BAD(offset, text) ((struct verdict){ .status = FAIL(NVME_SC_CONNECT_INVALID_PARAM), .at = (offset), .why = (text) })
+#define BAD(offset, text) \
+	((struct verdict){ .status = FAIL(NVME_SC_CONNECT_INVALID_PARAM), .at = (offset), .why = (text) })
 #define BUSY(text) ((struct verdict){ .status = NVME_SC_CONNECT_BUSY, .why = (text) })
 
 static const struct nvmf_connect_cmd *connect_cmd(const struct req *req)
@@ -178,8 +179,8 @@ static void connect_done(struct req *req, struct ctrl *ctrl, const struct nvmf_c
 	if (!qid)
 		ctrl_set_kato(ctrl, le32_get(&cmd->kato));
 	log_event(ctrl->target, qid ? LOG_DEBUG : LOG_INFO, qid ? "queue-connected" : "controller-connected",
-		  "cntlid=%u qid=%u sqsize=%u kato_ms=%u host=%s subsystem=\"%s\" peer=%s", ctrl->cntlid, qid, sqsize + 1u,
-		  ctrl->kato_ms, log_q(host, ctrl->hostnqn, strlen(ctrl->hostnqn)), ctrl->subsys->conf.nqn,
+		  "cntlid=%u qid=%u sqsize=%u kato_ms=%u host=%s subsystem=\"%s\" peer=%s", ctrl->cntlid, qid,
+		  sqsize + 1u, ctrl->kato_ms, log_q(host, ctrl->hostnqn, strlen(ctrl->hostnqn)), ctrl->subsys->conf.nqn,
 		  conn_peer(req->conn));
 	req->result = ctrl->cntlid;
 	req_complete(req, NVME_SC_OK);

@@ -310,8 +310,8 @@ int target_apply(struct target *t, const struct conf *conf, bool first)
 	tell_discovery(&c);
 	free(c.gone);
 	if (!first)
-		log_event(t, c.err ? LOG_ERROR : LOG_INFO, "namespaces-changed", "added=%u removed=%u error=%d", c.added,
-			  c.removed, -c.err);
+		log_event(t, c.err ? LOG_ERROR : LOG_INFO, "namespaces-changed", "added=%u removed=%u error=%d",
+			  c.added, c.removed, -c.err);
 	return c.err;
 }
 

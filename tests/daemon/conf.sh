@@ -80,7 +80,7 @@ takes "log_level = debug"
 takes "header_digest = no"
 for type in compression erasure cipher digest checksum data all; do
 	printf '[namespace]\ntype = %s\nthreads = 64\nslots = 4096\n' $type
-done | awk -v sub=$sub 'BEGIN { print "[subsystem " sub "]\nallow_any_host = yes" }
+done | awk -v nqn=$sub 'BEGIN { print "[subsystem " nqn "]\nallow_any_host = yes" }
 	/^\[namespace/ { $0 = "[namespace " ++n "]" } 1' | good "namespaces of each function"
 printf '[subsystem %s]\nallow_any_host = yes\n[namespace 9]\ntype = ram\nsize = 4k\nblock_size = 4096\n' $sub |
 	good "a namespace of memory"

@@ -9,8 +9,9 @@
 #include <stdio.h>
 #include "ctrl.h"
 
-#define TREQ_NOT_REQUIRED 2u		/* a secure channel is not required */
-#define TREQ_NO_SQFLOW	4u		/* submission queue flow control can be disabled */
+/* Submission queue flow control can be disabled. Of a secure channel nothing is said (bits 1:0): some hosts take "not
+ * required" for a reason to try, and then insist on a key. */
+#define TREQ_NO_SQFLOW	4u
 
 /* An address, IPv4 also where a socket shows it mapped into IPv6. */
 struct addr {
@@ -72,7 +73,7 @@ static void record(const struct ctrl *ctrl, const struct addr *a, unsigned int p
 		   const char *nqn, struct window *w)
 {
 	struct nvmf_disc_entry e = { .trtype = NVMF_TRTYPE_TCP, .subtype = (uint8_t)subtype,
-				     .treq = TREQ_NOT_REQUIRED | TREQ_NO_SQFLOW };
+				     .treq = TREQ_NO_SQFLOW };
 	char text[INET6_ADDRSTRLEN], port[8];
 
 	e.adrfam = a->family == AF_INET ? NVMF_ADRFAM_IPV4 : NVMF_ADRFAM_IPV6;

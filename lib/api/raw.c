@@ -4,6 +4,7 @@
 #include "api.h"
 
 #define RAW_NIOV 1024u
+#define PAGE_ATTEMPTS 3
 
 static struct transport_queue *raw_queue_get(struct accel_dev *dev, int *err)
 {
@@ -101,22 +102,41 @@ static int status_errno(uint16_t nvme_status)
 	return (nvme_status & 0x7ff) == 0x286 ? -EACCES : -EIO;
 }
 
+/* What may be otherwise the next time: the path was lost, or broke in the middle. */
+static bool path_error(int ret)
+{
+	return ret == -EIO || ret == -EPROTO || ret == -ENOTCONN || ret == -ECONNRESET || ret == -EPIPE ||
+	       ret == -ETIMEDOUT;
+}
+
+/*
+ * The library's own pages are read and written again if a path fails: all of these commands may be repeated (a
+ * lease is known by its claim id, whichever of two claims was granted).
+ */
+static int page_command(struct accel_dev *dev, uint32_t flags, uint64_t offset, const struct iovec *iov, int timeout_ms)
+{
+	uint64_t deadline = api_deadline(timeout_ms);
+	uint16_t status = 0;
+	int ret, i = 0;
+
+	do {
+		ret = raw_rw(dev, flags, offset, iov, 1, api_left_ms(deadline), &status);
+	} while (path_error(ret) && ++i < PAGE_ATTEMPTS && api_left_ms(deadline));
+	return ret ? ret : status_errno(status);
+}
+
 int dev_read(struct accel_dev *dev, uint64_t offset, void *buf, size_t nbytes, int timeout_ms)
 {
 	struct iovec iov = { buf, nbytes };
-	uint16_t status = 0;
-	int ret = raw_rw(dev, TRANSPORT_READ, offset, &iov, 1, timeout_ms, &status);
 
-	return ret ? ret : status_errno(status);
+	return page_command(dev, TRANSPORT_READ, offset, &iov, timeout_ms);
 }
 
 int dev_write(struct accel_dev *dev, uint64_t offset, const void *buf, size_t nbytes, int timeout_ms)
 {
 	struct iovec iov = { (void *)(uintptr_t)buf, nbytes };
-	uint16_t status = 0;
-	int ret = raw_rw(dev, TRANSPORT_WRITE, offset, &iov, 1, timeout_ms, &status);
 
-	return ret ? ret : status_errno(status);
+	return page_command(dev, TRANSPORT_WRITE, offset, &iov, timeout_ms);
 }
 
 uint32_t accel_raw_crc32c(uint32_t crc, const void *p, size_t n)

@@ -72,6 +72,7 @@ struct target {
 	enum tgt_stage stage;		/* the act is done there */
 	enum tgt_act act;
 	unsigned int skip;		/* after so many times (atomic) */
+	bool once;			/* and then no more */
 	bool ic_bytewise, bytewise;	/* bytes leave one by one */
 	uint8_t cpda, dgst;		/* digests that are granted */
 	uint32_t maxh2c;
@@ -88,7 +89,8 @@ struct target {
 	const char *disc[4];		/* NQNs of the discovery log */
 	/* Sees each command that has come, with qid, before it is executed; true: that was all. */
 	bool (*hook)(struct tgt_conn *c, struct tgt_req *r);
-	void *hook_arg;
+	bool (*early)(struct tgt_conn *c, struct tgt_req *r);	/* before its data are asked for */
+	unsigned int hooked;		/* what a hook counts */
 	/* What was seen. */
 	unsigned int nterm, nkeep, nio, nadmin, accepted;
 	uint16_t last_fes;
@@ -183,6 +185,8 @@ static inline bool tgt_act_now(struct tgt_conn *c, enum tgt_stage stage)
 			__atomic_sub_fetch(&t->skip, 1, __ATOMIC_RELAXED);
 		return false;
 	}
+	if (t->once)
+		t->stage = TGT_NEVER;
 	memset(junk, 0xa5, sizeof(junk));
 	switch (t->act) {
 	case TGT_TERM:
@@ -452,6 +456,10 @@ static inline bool tgt_command(struct tgt_conn *c)
 		ntcp_rx_sink(&c->rx, &r->iov, 1);
 		return true;
 	}
+	if (c->t->early && c->t->early(c, r)) {
+		tgt_req_free(r);
+		return true;
+	}
 	if (r->nbytes && (r->sqe.opc & 3) == 1)
 		return tgt_ask(c, r);
 	return tgt_run(c, r);
@@ -594,7 +602,7 @@ static inline void *tgt_conn_main(void *arg)
 	struct tgt_conn *c = arg;
 	struct pollfd p[2] = { { c->fd, POLLIN, 0 }, { c->event, POLLIN, 0 } };
 	uint8_t buf[65536];
-	bool ok = !tgt_act_now(c, TGT_ACCEPT) || c->t->act == TGT_SILENT;
+	bool acted = tgt_act_now(c, TGT_ACCEPT), silent = acted && c->t->act == TGT_SILENT, ok = !acted || silent;
 	ssize_t n;
 
 	while (ok && !__atomic_load_n(&c->t->stop, __ATOMIC_RELAXED)) {
@@ -607,7 +615,7 @@ static inline void *tgt_conn_main(void *arg)
 		if (!ok || !p[0].revents)
 			continue;
 		n = recv(c->fd, buf, sizeof(buf), 0);
-		ok = n > 0 && tgt_feed(c, buf, (size_t)n);
+		ok = n > 0 && (silent || tgt_feed(c, buf, (size_t)n));
 	}
 	shutdown(c->fd, SHUT_WR);
 	/* Bytes that are on their way would turn the end of the stream into an error. */

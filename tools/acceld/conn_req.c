@@ -436,7 +436,8 @@ static void start(struct req *req)
 		return;
 	}
 	provide(req);
-	if (req->status && priv(req)->capsule)
+	/* Without data in the capsule it may be executing elsewhere by now. */
+	if (priv(req)->capsule && req->status)
 		c->rx_req = req;
 }
 

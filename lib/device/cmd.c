@@ -40,7 +40,7 @@ void device_submit(struct device *dev, struct device_cmd *const *cmds, unsigned 
 
 	device_lock(dev);
 	/* What is due comes before what is new. */
-	device_tick_locked(dev, wait_now_ns());
+	device_tick_locked(dev, device_now(dev));
 	for (i = 0; i < n; i++)
 		device_submit_locked(dev, cmds[i]);
 	device_run_locked(dev);

@@ -12,10 +12,25 @@
 
 #define STOP_POLL_NS 1000000u		/* between two looks at whether the engines have stopped */
 
+/*
+ * Time stands still while somebody has the lock, which is for microseconds: to read the clock costs as much as a good
+ * part of a small job. And it never runs backwards, though threads read it before they have the lock.
+ */
+uint64_t device_now(struct device *dev)
+{
+	if (!dev->now_ns)
+		device_set_now(dev, wait_now_ns());
+	return dev->now_ns;
+}
+
+void device_set_now(struct device *dev, uint64_t ns)
+{
+	dev->now_ns = dev->last_ns = BASE_MAX(ns, dev->last_ns);
+}
+
 static uint64_t env_now(void *ctx)
 {
-	(void)ctx;
-	return wait_now_ns();
+	return device_now(ctx);
 }
 
 static void env_random(void *ctx, void *buf, size_t n)
@@ -98,6 +113,7 @@ static const struct model_env device_env = {
 void device_lock(struct device *dev)
 {
 	pthread_mutex_lock(&dev->lock);
+	dev->now_ns = 0;
 }
 
 void device_unlock(struct device *dev)
@@ -129,6 +145,7 @@ uint64_t device_tick_locked(struct device *dev, uint64_t now_ns)
 {
 	uint64_t due = model_due(dev->model);
 
+	device_set_now(dev, now_ns);
 	if (now_ns >= due)
 		due = model_tick(dev->model);
 	if (now_ns >= dev->forget_ns)
@@ -154,7 +171,7 @@ uint64_t device_tick(struct device *dev)
 void device_identify(struct device *dev, void *page)
 {
 	device_lock(dev);
-	device_tick_locked(dev, wait_now_ns());
+	device_tick_locked(dev, device_now(dev));
 	model_identify(dev->model, page);
 	device_unlock(dev);
 }

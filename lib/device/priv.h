@@ -41,6 +41,7 @@ struct device {
 	pthread_mutex_t lock;
 	struct model *model;
 	uint64_t tick_ns;		/* when something is due next; also read without the lock */
+	uint64_t now_ns, last_ns;	/* the time of this turn of the lock, 0: not yet known; of the last one */
 	uint64_t own_memory;		/* opts.memory, if the caller has none */
 
 	struct device_cmd *submitting;	/* the command that is with model_submit() now */
@@ -68,6 +69,10 @@ struct device {
 	unsigned int nwake;
 	uint32_t *wake[NWAKE];
 };
+
+/* device.c: with the lock held. */
+uint64_t device_now(struct device *dev);
+void device_set_now(struct device *dev, uint64_t ns);
 
 /* kind.c: the identity. 0 or -EINVAL. */
 int kind_id(const struct device_opts *opts, struct wire_id *id);

@@ -103,6 +103,7 @@ static void run_unlocked(struct device *dev, struct engine_thread *engine, struc
 	start = wait_now_ns();
 	end = run(engine, job, start);
 	device_lock(dev);
+	device_set_now(dev, end);
 	busy->busy = false;
 	busy->jobs++;
 	busy->busy_ns += end - start;
@@ -125,7 +126,7 @@ static void engine_give(struct device *dev, struct engine_thread *engine, uint32
 	if (forgets != dev->forgets)
 		engine_thread_forget(engine);
 	else if (secret)
-		dev->forget_ns = wait_now_ns() + KEEP_KEYS_NS;
+		dev->forget_ns = device_now(dev) + KEEP_KEYS_NS;
 	if (dev->nengine < NHERE)
 		dev->engine[dev->nengine++] = engine;
 	else
@@ -170,6 +171,7 @@ static void run_here(struct device *dev)
 		now = run(engine, job, now);
 	}
 	device_lock(dev);
+	device_set_now(dev, now);
 	dev->busy[0].busy_ns += now - start;
 	while ((job = list_pop(&list))) {
 		dev->busy[0].jobs++;
@@ -235,9 +237,9 @@ static void worker_run(struct worker *w, struct model_job *job, struct busy *bus
 
 	run_unlocked(w->dev, w->engine, job, busy);
 	if (secret)
-		w->forget_ns = wait_now_ns() + KEEP_KEYS_NS;
+		w->forget_ns = device_now(w->dev) + KEEP_KEYS_NS;
 	else if (w->forget_ns != UINT64_MAX)
-		worker_forget(w, wait_now_ns());
+		worker_forget(w, device_now(w->dev));
 }
 
 /* Waits for work, with the lock held at both ends. */
@@ -255,7 +257,7 @@ static void worker_wait(struct device *dev, struct worker *w)
 		if (dev->queue.first || dev->stopping)
 			return;
 	}
-	now = wait_now_ns();
+	now = device_now(dev);
 	until = device_tick_locked(dev, now);
 	if (dev->queue.first)
 		return;

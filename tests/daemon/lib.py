@@ -52,6 +52,12 @@ def conf(daemon="", namespaces=CONF, nqn=NQN, hosts=(), more=""):
         daemon, nqn, "no" if hosts else "yes", who, namespaces, more)
 
 
+def beside(name, variable):
+    """A program: what the variable says, or beside the daemon, or in build/."""
+    here = os.path.join(os.path.dirname(BIN), name)
+    return os.environ.get(variable) or (here if os.access(here, os.X_OK) else os.path.join("build", name))
+
+
 class Failure(Exception):
     pass
 

@@ -299,6 +299,75 @@ def idle(d):
     silent[0].close()
 
 
+@suite.test("no CPU time either for polling daemons that idle, or for peers that are stuck", own=True)
+@with_daemon(conf("poll_us = 1000\n"))
+def stuck(d):
+    hs = [d.host(hostnqn=HOST[:-2] + "e%d" % i, rcvbuf=4096) for i in range(6)]
+    for h in hs[:2]:                                  # data that was asked for does not come
+        h.q.auto_r2t = False
+        h.q.submit_write(NS_RAM, 0, bytes(1 << 19), inline=False)
+    for h in hs[2:4]:                                 # data is not taken
+        for i in range(8):
+            h.q.submit_read(NS_RAM, 0, 1 << 19)
+    for h in hs[4:]:                                  # a PDU does not come to its end
+        h.q.send(h.q.capsule(sqe(WRITE, cid=1, nsid=NS_RAM, sgl=sgl_inline(4096)), bytes(4096))[:2000])
+    time.sleep(1.5)
+    t0, c0 = time.monotonic(), d.cpu()
+    time.sleep(3)
+    used, seconds = d.cpu() - c0, time.monotonic() - t0
+    check(used < 0.03 * (3 if d.sanitized else 1), "%.1f ms of CPU time in %.1f idle seconds", used * 1e3, seconds)
+    for h in hs:
+        h.close()
+
+
+@suite.test("one host that opens all queues it can: another one gets in and gets work done", own=True)
+@with_daemon(conf("memory = 64M\n"))
+def greedy(d):
+    room_for(4096)
+    base, hs, n = d.rss(), [], 0
+    try:
+        while n < 1000:
+            h = d.host(queues=0)
+            hs.append(h)
+            for qid in range(1, 65):
+                h.add_queue(qid, 1023)
+                n += 1
+    except (WireError, Closed) as e:
+        check("sct=1" in str(e) or "sc=0x06" in str(e) or isinstance(e, Closed), "the refusal: %s", e)
+    check(n > 8, "only %d queues", n)
+    check(d.rss() - base < 64 * 1024 * (2 if d.sanitized else 1), "%d queues: grown by %d KiB", n, d.rss() - base)
+    d.good(hostnqn=HOST[:-1] + "9")
+    for h in hs:
+        h.close()
+
+
+@suite.test("a drain ends although a host does not do its part", own=True)
+def drain():
+    d = Daemon(conf("drain_ms = 1000\n"))
+    try:
+        with d.host() as h, d.host(rcvbuf=4096) as deaf:
+            h.q.auto_r2t = False
+            h.q.submit_write(NS_RAM, 0, bytes(1 << 19), inline=False)
+            for i in range(8):
+                deaf.q.submit_read(NS_RAM, 0, 1 << 19)
+            time.sleep(0.2)
+            t0 = time.monotonic()
+            why = d.stop(8)
+            check(not why, "%s", why)
+            check(time.monotonic() - t0 < 4, "it took %.1f s, drain_ms is 1000", time.monotonic() - t0)
+    finally:
+        d.cleanup()
+
+
+@suite.test("the log of 3000 bad peers is a short one", own=True)
+@with_daemon(conf())
+def log_size(d):
+    for i in range(3000):
+        hostile(d, 5 + i % 3).close()
+    d.good()
+    check(d.mark() < 200000, "%d bytes of log", d.mark())
+
+
 @suite.test("1000 clients that are killed leave nothing", 80, own=True)
 @with_daemon(conf())
 def killed(d):

@@ -445,7 +445,8 @@ class Queue(Conn):
         cmd = self._cmd(cpl.cid, "a completion")
         if cpl.phase or cpl.sqid:
             raise WireError("completion %r: reserved fields are not zero" % cpl)
-        if cpl.sc == 0 and len(cmd.got) != cmd.want and cmd.want:
+        # Get Features (0Ah) and Fabrics commands may have an SGL for nothing.
+        if cpl.sc == 0 and len(cmd.got) != cmd.want and cmd.entry[0] not in (GET_FEATURES, FABRICS):
             raise WireError("%r: %d of %d bytes came" % (cpl, len(cmd.got), cmd.want))
         cpl.data = bytes(cmd.got)
         del self.cmds[cpl.cid]

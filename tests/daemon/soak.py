@@ -18,14 +18,14 @@ import threading
 import time
 
 from fault_a1 import stats
-from lib import BIN, NQN, NS_ALL, Accel, Daemon, Failure, Suite, check, conf, equal, until
-from nvmetcp import Closed, WireError
+from lib import NQN, NS_ALL, Accel, Daemon, Suite, beside, check, conf, equal, until
 
 SECONDS = int(os.environ.get("SOAK_SECONDS", "180"))
 SEED = int(os.environ.get("SEED", "0")) or random.SystemRandom().randrange(1, 1 << 31)
-CLIENT = os.environ.get("SOAK_CLIENT", os.path.join(os.path.dirname(BIN), "soak_client"))
+CLIENT = beside("soak_client", "SOAK_CLIENT")
 NCLIENT = 8
-CONF = conf("memory = 128M\n", namespaces="[namespace 1]\ntype = all\nthreads = 2\nslots = 96\n")
+CONF = conf("memory = 128M\n", namespaces="[namespace 1]\ntype = all\nthreads = 2\nslots = 96\n"
+            "[namespace 2]\ntype = ram\nsize = 16M\n")
 suite = Suite(seconds=SECONDS + 150)
 
 
@@ -188,8 +188,9 @@ def run_clients(port, seconds):
     procs = []
     for i in range(NCLIENT):
         out = tempfile.TemporaryFile()
+        env = {**os.environ, "ASAN_OPTIONS": "quarantine_size_mb=8:" + os.environ.get("ASAN_OPTIONS", "")}
         procs.append((subprocess.Popen([CLIENT, dev, str(seconds), str(SEED + i)], stdin=subprocess.DEVNULL, stdout=out,
-                                       stderr=out), out))
+                                       stderr=out, env=env), out))
     return procs
 
 

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 
-from lib import BIN, NQN, NS_ALL, NS_RAM, Accel, Failure, Skip, Suite, check, conf, equal, status, until
+from lib import NQN, NS_ALL, NS_RAM, Accel, Failure, Skip, Suite, beside, check, equal, status
 from nvmetcp import *
 
 suite = Suite(seconds=60)
@@ -104,7 +104,8 @@ def session(h):
     a = h.admin
     for cns, nsid in ((1, 0), (0, NS_RAM), (0, NS_ALL), (2, 0), (3, NS_ALL)):
         status(a.identify(cns, nsid), 0)
-    for lid, n in ((1, 64), (2, 512), (3, 512), (5, 4096)):
+    # Not the error log: tshark 4.0 reads more than the 64 bytes of an entry.
+    for lid, n in ((2, 512), (3, 512), (5, 4096)):
         status(a.get_log(lid, n), 0)
     a.set_feature(7, 0x00030003)
     a.get_feature(0x0b)
@@ -178,13 +179,14 @@ def sessions(d):
     cap = Capture(d.port)
     try:
         logs = {}
-        for dgst in range(4):
-            for port, log in logged(d, dgst, hpda=31 if dgst == 3 else 0).items():
+        # tshark 4.0 looks for the data digest in the wrong place where data is padded: padding without it.
+        for dgst, hpda in ((0, 0), (1, 0), (2, 0), (3, 0), (0, 31), (1, 31)):
+            for port, log in logged(d, dgst, hpda=hpda).items():
                 logs[port] = dgst, log
         cap.stop()
         cap.nothing_wrong()
         seen = cap.streams()
-        check(len(logs) == 12, "%d connections", len(logs))
+        check(len(logs) == 18, "%d connections", len(logs))
         for port, (dgst, log) in logs.items():
             check((port, True) in seen and (port, False) in seen, "tshark saw nothing of port %d", port)
             compare({True: seen[port, True], False: seen[port, False]}, log, dgst)
@@ -211,9 +213,9 @@ def discovery(d):
 
 @suite.test("the command over tcp://, without and with digests")
 def command(d):
-    accel = os.path.join(os.path.dirname(BIN), "accel")
+    accel = beside("accel", "ACCEL")
     if not os.access(accel, os.X_OK):
-        raise Failure("%s cannot be run: build it" % accel)
+        raise Failure("%s cannot be run: build it, or set ACCEL" % accel)
     cap = Capture(d.port)
     try:
         for opts in ("", "&hdgst=1&ddgst=1"):

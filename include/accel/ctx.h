@@ -27,6 +27,7 @@ struct accel_ctx_opts {
 };
 
 #define ACCEL_CTX_NO_SOFT (1u << 0)	/**< scans do not show the software accelerator */
+#define ACCEL_CTX_NO_NODES (1u << 1)	/**< nor the nodes of the inbox driver */
 
 /**
  * Makes an instance. opts may be NULL. The caller owns one reference.

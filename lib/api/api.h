@@ -51,6 +51,7 @@ struct accel_ctx {
 	accel_log_fn log_fn;
 	void *log_arg;
 	int log_level;			/* read without the lock; -1: nobody listens */
+	unsigned int nwarned;		/* atomic: messages of warnings and errors, whether somebody listens or not */
 	unsigned int nidle;
 	struct engine_thread *idle[CTX_NENGINE];
 	uint32_t forgets;		/* counted up when keys are to be forgotten */

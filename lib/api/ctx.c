@@ -60,7 +60,7 @@ void api_wipe(void *p, size_t n)
 
 static bool opts_ok(const struct accel_ctx_opts *opts)
 {
-	return opts->size == sizeof(*opts) && !(opts->flags & ~ACCEL_CTX_NO_SOFT) &&
+	return opts->size == sizeof(*opts) && !(opts->flags & ~(ACCEL_CTX_NO_SOFT | ACCEL_CTX_NO_NODES)) &&
 	       mem_is_zero(opts->reserved, sizeof(opts->reserved));
 }
 
@@ -187,6 +187,8 @@ void ctx_log(struct accel_ctx *ctx, enum accel_log_level level, const char *fmt,
 	va_list ap;
 	void *arg;
 
+	if (level <= ACCEL_LOG_WARNING)
+		__atomic_fetch_add(&ctx->nwarned, 1, __ATOMIC_RELAXED);
 	if ((int)level > __atomic_load_n(&ctx->log_level, __ATOMIC_RELAXED))
 		return;
 	va_start(ap, fmt);

@@ -80,6 +80,7 @@ static int list_add(struct accel_list *list, const struct accel_dev_info *info)
 static int found(void *arg, const char *name)
 {
 	struct scan *scan = arg;
+	unsigned int warned = __atomic_load_n(&scan->ctx->nwarned, __ATOMIC_RELAXED);
 	struct accel_dev *dev;
 	int ret = dev_open_name(scan->ctx, name, &dev);
 
@@ -87,7 +88,8 @@ static int found(void *arg, const char *name)
 		return ret;
 	if (ret) {
 		scan->denied += ret == -EACCES;
-		if (ret != -ENODEV)
+		/* Whoever found what is wrong has mostly said so, and better. */
+		if (ret != -ENODEV && warned == __atomic_load_n(&scan->ctx->nwarned, __ATOMIC_RELAXED))
 			ctx_log(scan->ctx, ACCEL_LOG_WARNING, "%s: %s", name, accel_strerror(ret));
 		return 0;
 	}
@@ -104,7 +106,7 @@ static int scan_all(struct scan *scan)
 	bool soft = !transport || strcmp(transport, "soft") == 0, tcp = !transport || strcmp(transport, "tcp") == 0;
 	int ret = 0;
 
-	if (!transport || !soft)
+	if ((!transport || !soft) && !(ctx->flags & ACCEL_CTX_NO_NODES))
 		ret = transport_uring.scan(&ctx->env, NULL, found, scan);
 	if (!ret && tcp && ctx->discover)
 		ret = transport_tcp.scan(&ctx->env, ctx->discover, found, scan);

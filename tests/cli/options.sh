@@ -41,7 +41,7 @@ ok "checksum --help" "$ACCEL" checksum --help
 is "  shows the line of a checksum" "1 0" "$(grep -c 'CRC32C (FILE) = ' out) $(grep -c SHA256 out)"
 ok "digest --help" "$ACCEL" digest --help
 is "  shows that of a digest" 1 "$(grep -c 'SHA256 (FILE) = ' out)"
-refuses "a device of no transport here" 3 '/dev/null: this version has no way to it' "$ACCEL" info /dev/null
+refuses "a node that is no block device" 3 '/dev/null: not a block device' "$ACCEL" info /dev/null
 refuses "wrong output format" 2 "'xml' is none of text, json" "$ACCEL" list -o xml
 
 # Numbers (the value of --limit, which must let f's 10 bytes pass or stop them).

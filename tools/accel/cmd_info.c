@@ -2,6 +2,7 @@
 /* accel info: all that one accelerator says about itself. */
 #include "tool.h"
 #include "names.h"
+#include "noload.h"
 #include <json-c/json.h>
 #include <string.h>
 
@@ -31,7 +32,6 @@ static const struct out_column fields[] = {
 	{ "max_stages", "Stages a job", OUT_NUMBER },
 	{ "max_in_bytes", "Largest input", OUT_BYTES },
 	{ "max_out_bytes", "Largest output", OUT_BYTES },
-	{ "numa_node", "NUMA node", OUT_NUMBER },
 	{ "boot_id", "Boot id", OUT_TEXT },
 	{ "build_date", "Build date, Unix seconds", OUT_NUMBER },
 	{ "source_id", "Source id", OUT_TEXT },
@@ -55,9 +55,14 @@ static const struct out_column columns[] = {
 
 static void text(FILE *f, struct json_object *root)
 {
-	struct json_object *ops = NULL;
+	struct json_object *ops = NULL, *address = NULL;
 
 	out_fields(f, root, fields);
+	json_object_object_get_ex(root, "address", &address);
+	if (address) {		/* else it is in this process */
+		fputc('\n', f);
+		out_fields(f, root, names_path_fields);
+	}
 	json_object_object_get_ex(root, "operations", &ops);
 	fputc('\n', f);
 	out_table(f, ops, columns, "no operations");
@@ -144,10 +149,6 @@ static void add_numbers(struct json_object *o, const struct accel_dev_info *info
 	out_add_num(o, "max_stages", info->max_stages);
 	out_add_num(o, "max_in_bytes", info->max_in);
 	out_add_num(o, "max_out_bytes", info->max_out);
-	if (info->numa_node >= 0)
-		out_add_int(o, "numa_node", info->numa_node);
-	else
-		out_add_str(o, "numa_node", NULL);
 }
 
 static struct json_object *describe(struct accel_dev *dev, const struct accel_dev_info *info)
@@ -166,6 +167,7 @@ static struct json_object *describe(struct accel_dev *dev, const struct accel_de
 	out_add_str(o, "interface", buf);
 	add_features(o, info->feat);
 	add_numbers(o, info);
+	names_path(o, dev);
 	snprintf(buf, sizeof(buf), "%016llx", (unsigned long long)info->boot_id);
 	out_add_str(o, "boot_id", buf);
 	out_add_num(o, "build_date", info->build_date);
@@ -181,8 +183,10 @@ static int run(struct tool *t, int argc, char **argv)
 	struct accel_dev_info info;
 	int rc;
 
-	rc = tool_one_dev(t, argc, argv, "info");
-	if (rc || !t->dev)
+	if (!tool_one_name(t, argc, argv, "info", &rc) || noload_info(t, &rc))
+		return rc;
+	rc = tool_dev(t, 0, 0);
+	if (rc)
 		return rc;
 	rc = accel_dev_state(t->dev, &info);
 	if (rc)
@@ -194,6 +198,7 @@ const struct verb verb_info = {
 	.name = "info",
 	.summary = "Show all that an accelerator says about itself",
 	.usage = "[options] [DEVICE]",
+	.more_opts = where_opts,
 	.flags = VERB_DEVICE | VERB_JSON,
 	.run = run,
 };

@@ -6,10 +6,32 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { OPT_DISCOVER = OPT_LONG + 64, OPT_ROOT };
+
+const struct tool_opt where_opts[] = {
+	{ OPT_DISCOVER, "discover", "HOST[:PORT]", "also the accelerators that the NVMe/TCP discovery controller there "
+	  "tells of (port 4420)", NULL },
+	{ OPT_ROOT, "root", "DIR", "look for nodes in DIR/sys and DIR/dev instead of /sys and /dev", NULL },
+	{ 0 },
+};
+
+bool tool_where(struct tool *t, int c)
+{
+	if (c == OPT_DISCOVER)
+		t->discover = optarg;
+	else if (c == OPT_ROOT)
+		t->root = optarg;
+	return c == OPT_DISCOVER || c == OPT_ROOT;
+}
+
 struct accel_ctx *tool_ctx(struct tool *t)
 {
-	int rc = t->ctx ? 0 : accel_ctx_new(NULL, &t->ctx);
+	struct accel_ctx_opts opts = ACCEL_INIT(struct accel_ctx_opts);
+	int rc;
 
+	opts.discover = t->discover;
+	opts.root = t->root;
+	rc = t->ctx ? 0 : accel_ctx_new(&opts, &t->ctx);
 	if (rc) {
 		t->ctx = NULL;
 		tool_lib_error(t, NULL, rc);
@@ -49,24 +71,23 @@ static int open_best(struct tool *t, uint16_t op, uint16_t alg)
 		return 0;
 	if (t->hardware)
 		return tool_lib_error(t, "no hardware accelerator", rc);
-	if (rc == -EACCES)
+	/* What may not be opened may as well be ordinary disks; the links are made for accelerators. */
+	if (rc == -EACCES && !access("/dev/accel/by-uuid", F_OK))
 		tool_warning(t, NULL,
-			     "hardware accelerators are there but may not be opened; using software");
+			     "accelerators are there but may not be opened; using software (join the group accel)");
 	rc = accel_dev_open(t->ctx, "soft:", &t->dev);
 	if (rc)
 		return tool_lib_error(t, "soft:", rc);
 	return 0;
 }
 
-/* Why a device did not open. A path that is not there, or may not be used, is told as that first of all. */
+/* Why a device did not open. */
 static int open_error(struct tool *t, int rc)
 {
 	if (rc == -EINVAL)
 		return tool_usage(t, "'%s' is no device name", t->device);
-	if (rc == -ENOTSUP && *t->device == '/' && access(t->device, R_OK | W_OK))
-		rc = -errno;
 	if (rc == -ENOTSUP) {
-		tool_error(t, t->device, "this version has no way to it (see what there is: accel list)");
+		tool_error(t, t->device, "the kernel lacks what such a node needs (try the block device, /dev/nvmeXnY)");
 		return TOOL_NODEV;
 	}
 	rc = tool_lib_error(t, t->device, rc);
@@ -112,19 +133,26 @@ int tool_dev(struct tool *t, uint16_t op, uint16_t alg)
 	return TOOL_NODEV;
 }
 
-int tool_one_dev(struct tool *t, int argc, char **argv, const char *verb)
+bool tool_one_name(struct tool *t, int argc, char **argv, const char *verb, int *rc)
 {
 	int c;
 
 	while ((c = opts_next(t, argc, argv)) >= 0)
-		;
+		tool_where(t, c);
+	*rc = t->status;
 	if (c != OPTS_END)
-		return t->status;
+		return false;
 	if (optind < argc && !t->device)
 		t->device = argv[optind++];
-	if (optind < argc)
-		return tool_usage(t, "'%s': %s takes one device", argv[optind], verb);
-	return tool_dev(t, 0, 0);
+	*rc = optind < argc ? tool_usage(t, "'%s': %s takes one device", argv[optind], verb) : 0;
+	return optind >= argc;
+}
+
+int tool_one_dev(struct tool *t, int argc, char **argv, const char *verb)
+{
+	int rc;
+
+	return tool_one_name(t, argc, argv, verb, &rc) ? tool_dev(t, 0, 0) : rc;
 }
 
 const char *tool_dev_label(const struct tool *t, char *buf, size_t nbytes)

@@ -114,7 +114,13 @@ static const char *lib_advice(int err)
 
 int tool_lib_error(const struct tool *t, const char *subject, int err)
 {
-	tool_error(t, subject, "%s%s", accel_strerror(err), lib_advice(err));
+	return tool_lib_failed(t, subject, err, 0);
+}
+
+int tool_lib_failed(const struct tool *t, const char *subject, int err, unsigned int said)
+{
+	if (!said)
+		tool_error(t, subject, "%s%s", accel_strerror(err), lib_advice(err));
 	switch (-err) {
 	case ENODEV:
 	case ENOENT:

@@ -70,6 +70,68 @@ void names_identity(struct json_object *o, const struct accel_dev_info *info)
 	out_add_str(o, "state", names_state(info->state));
 }
 
+const struct out_column names_path_columns[] = {
+	{ "device", "DEVICE", OUT_TEXT },
+	{ "address", "ADDRESS", OUT_TEXT },
+	{ "paths", "PATHS", OUT_NUMBER },
+	{ "kato_ms", "KATO MS", OUT_NUMBER },
+	{ "ctrl_loss_tmo_s", "CTRL LOSS TMO S", OUT_NUMBER },
+	{ "reconnect_delay_s", "RECONNECT DELAY S", OUT_NUMBER },
+	{ "numa_node", "NUMA", OUT_NUMBER },
+	{ "uuid", "UUID", OUT_TEXT },
+	{ "subsystem", "SUBSYSTEM", OUT_TEXT },
+	{ 0 },
+};
+
+const struct out_column names_path_fields[] = {
+	{ "address", "Address", OUT_TEXT },
+	{ "subsystem", "Subsystem", OUT_TEXT },
+	{ "serial", "Serial number", OUT_TEXT },
+	{ "model", "Model", OUT_TEXT },
+	{ "firmware", "Firmware revision", OUT_TEXT },
+	{ "paths", "Paths", OUT_NUMBER },
+	{ "kato_ms", "Keep alive timeout, ms", OUT_NUMBER },
+	{ "ctrl_loss_tmo_s", "Controller loss timeout, s", OUT_NUMBER },
+	{ "reconnect_delay_s", "Reconnect delay, s", OUT_NUMBER },
+	{ "max_command_bytes", "Largest command", OUT_BYTES },
+	{ "numa_node", "NUMA node", OUT_NUMBER },
+	{ 0 },
+};
+
+/* What is not known is null, and "-" in text. */
+static void add_known(struct json_object *o, const char *key, int64_t value, int64_t least)
+{
+	if (value >= least)
+		out_add_int(o, key, value);
+	else
+		out_add_str(o, key, NULL);
+}
+
+static void add_text(struct json_object *o, const char *key, const char *text)
+{
+	out_add_str(o, key, *text ? text : NULL);
+}
+
+void names_path(struct json_object *o, struct accel_dev *dev)
+{
+	struct accel_path_info p = ACCEL_INIT(struct accel_path_info);
+
+	if (!dev || accel_dev_path_info(dev, &p))
+		p = (struct accel_path_info){ .numa_node = -1, .kato_ms = -1, .ctrl_loss_tmo_s = -1,
+					      .reconnect_delay_s = -1 };
+	add_text(o, "address", p.address);
+	add_text(o, "subsystem", p.subnqn);
+	add_text(o, "serial", p.serial);
+	add_text(o, "model", p.model);
+	add_text(o, "firmware", p.firmware);
+	add_known(o, "paths", p.npath, 1);
+	add_known(o, "kato_ms", p.kato_ms, 0);
+	add_known(o, "ctrl_loss_tmo_s", p.ctrl_loss_tmo_s, 0);
+	add_known(o, "reconnect_delay_s", p.reconnect_delay_s, 0);
+	add_known(o, "max_command_bytes", (int64_t)p.max_nbytes, 1);
+	add_known(o, "numa_node", p.numa_node, 0);
+}
+
 char *names_uuid(char *buf, const uint8_t uuid[16])
 {
 	char hex[33];

@@ -61,6 +61,7 @@ struct tool {
 	const struct verb *verb;
 	char name[48];			/* "accel compress", "accel ec encode" */
 	const char *device;		/* -d, or NULL */
+	const char *discover, *root;	/* --discover, --root; see where_opts */
 	bool software, hardware;	/* --software, --hardware */
 	bool json;			/* -o json */
 	bool quiet;			/* warnings and progress off; set by the verb's -q */
@@ -113,11 +114,17 @@ int tool_file_error(const struct tool *t, const char *file, const char *doing, i
  * TOOL_NODEV for ENODEV/ENOENT/EACCES, TOOL_BUSY for EBUSY, else TOOL_FAILED.
  */
 int tool_lib_error(const struct tool *t, const char *subject, int err);
+/* The same, quiet if so many messages of the library have told already. */
+int tool_lib_failed(const struct tool *t, const char *subject, int err, unsigned int said);
 /* A job ended with a status that is not OK. Returns TOOL_FAILED (TOOL_BUSY for BUSY and NO_RESOURCES). */
 int tool_job_error(const struct tool *t, const char *subject, const struct accel_result *result);
 
 /* ---- Devices (dev.c) ---- */
 
+/* Where to look beyond this system's nodes and this process: a table for verbs that have it as more_opts. */
+extern const struct tool_opt where_opts[];
+/* Takes an option of that table; false: it is none. */
+bool tool_where(struct tool *t, int c);
 /* The library instance, made at the first call; NULL after a message. */
 struct accel_ctx *tool_ctx(struct tool *t);
 /*
@@ -130,6 +137,8 @@ int tool_dev(struct tool *t, uint16_t op, uint16_t alg);
  * t->dev: --help was asked for and printed, there is nothing more to do.
  */
 int tool_one_dev(struct tool *t, int argc, char **argv, const char *verb);
+/* The same without opening it; false: return *rc. */
+bool tool_one_name(struct tool *t, int argc, char **argv, const char *verb, int *rc);
 /* "soft: (software accelerator)" or "/dev/nvme0n1 (NoLoad)": for messages that say who did the work. */
 const char *tool_dev_label(const struct tool *t, char *buf, size_t nbytes);
 

@@ -342,6 +342,10 @@ static uint16_t property_parse(struct req *req, bool set)
 	uint32_t ofst = le32_get(&cmd->ofst);
 	bool known = ofst == NVME_PROP_CAP || ofst == NVME_PROP_VS || ofst == NVME_PROP_CC || ofst == NVME_PROP_CSTS;
 
+	/* Without DNR: nvme-cli's effects-log and show-regs ask for each property that there is on PCI, and take this
+	 * very status for "not here". */
+	if (!known && !set)
+		return NVME_SC_INVALID_FIELD;
 	if (!known || size != (ofst == NVME_PROP_CAP) || (set && ofst != NVME_PROP_CC))
 		return FAIL(NVME_SC_INVALID_FIELD);
 	return admin_nodata(req, set ? property_set : property_get);

@@ -14,6 +14,9 @@
  *   reorderw        is sent 5 ms after those that follow it
  *   splitw          is sent as two commands, the second half first
  *   cutw            only the first half is sent
+ *
+ * "max=N" (whole 4096 bytes) among them makes a path that carries no more than N bytes in one command: longer writes
+ * are sent in two parts, the second one first, longer reads in two parts at the same time.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -27,6 +30,7 @@
 
 #define MAX_RULES 8
 #define MAX_IOV 1040
+#define UNIT 4096u
 #define INTERNAL_ERROR 0x006
 #define LATE_NS 30000000u
 #define REORDER_NS 5000000u
@@ -49,6 +53,7 @@ struct transport_dev {
 	unsigned int nrules;
 	struct rule rule[MAX_RULES];
 	unsigned int nwrites, nreads;	/* gathered ones so far; atomic */
+	uint64_t max;			/* bytes of a command; 0: any */
 };
 
 /* A command of ours; inner goes to the transport below. */
@@ -60,8 +65,11 @@ struct fcmd {
 	unsigned int sends;		/* still to come, for REPEAT */
 	uint64_t due_ns;		/* to be sent (REORDER) or to end (LATE) then; 0: not waiting */
 	bool send_due;
+	uint64_t at;			/* where it is split */
+	int error;			/* of what has ended */
+	uint16_t status;
 	struct fcmd *next_free;
-	struct iovec iov[MAX_IOV];
+	struct iovec iov[MAX_IOV], iov2[MAX_IOV];
 };
 
 struct transport_queue {
@@ -107,18 +115,38 @@ static int parse_rule(const char *s, size_t len, struct rule *rule)
 	return 0;
 }
 
+static int parse_max(const char *s, size_t len, uint64_t *max)
+{
+	unsigned int value;
+	char text[32];
+	int n = 0;
+
+	if (len >= sizeof(text))
+		return -EINVAL;
+	memcpy(text, s, len);
+	text[len] = '\0';
+	if (sscanf(text, "max=%9u%n", &value, &n) != 1 || (size_t)n != len || !value || value % UNIT)
+		return -EINVAL;
+	*max = value;
+	return 0;
+}
+
 static int parse(struct transport_dev *dev, const char *spec, size_t len)
 {
 	const char *end = spec + len, *stop;
 
-	while (spec < end) {
+	for (; spec < end; spec = stop < end ? stop + 1 : end) {
 		stop = memchr(spec, ';', (size_t)(end - spec));
 		if (!stop)
 			stop = end;
+		if (stop - spec > 4 && memcmp(spec, "max=", 4) == 0) {
+			if (parse_max(spec, (size_t)(stop - spec), &dev->max))
+				return -EINVAL;
+			continue;
+		}
 		if (dev->nrules == MAX_RULES || parse_rule(spec, (size_t)(stop - spec), &dev->rule[dev->nrules]))
 			return -EINVAL;
 		dev->nrules++;
-		spec = stop < end ? stop + 1 : end;
 	}
 	return 0;
 }
@@ -169,6 +197,29 @@ static int fault_identify(struct transport_dev *dev, void *page)
 static int fault_reset(struct transport_dev *dev)
 {
 	return dev->ops->reset(dev->dev);
+}
+
+static int fault_info(struct transport_dev *dev, struct transport_info *info)
+{
+	transport_get_info(dev->ops, dev->dev, info);
+	if (dev->max && (!info->max_nbytes || dev->max < info->max_nbytes))
+		info->max_nbytes = dev->max;
+	return 0;
+}
+
+static int fault_identify_ctrl(struct transport_dev *dev, void *page)
+{
+	return transport_identify_ctrl(dev->ops, dev->dev, page);
+}
+
+static int fault_log_page(struct transport_dev *dev, uint8_t lid, uint64_t off, void *buf, uint32_t nbytes)
+{
+	return transport_log_page(dev->ops, dev->dev, lid, off, buf, nbytes);
+}
+
+static int fault_hold(struct transport_dev *dev, enum transport_hold how)
+{
+	return transport_hold(dev->ops, dev->dev, how);
 }
 
 static void queue_destroy(struct transport_queue *q)
@@ -237,6 +288,7 @@ static void end(struct transport_queue *q, struct fcmd *f, int error, uint16_t s
 	else
 		q->first = cmd;
 	q->last = cmd;
+	f->due_ns = 0;
 	f->next_free = q->free;
 	q->free = f;
 }
@@ -247,20 +299,21 @@ static void send_inner(struct transport_queue *q, struct fcmd *f, struct transpo
 	f->pending++;
 	if (q->dev->ops->submit(q->q, &cmd, 1) != 1) {
 		f->pending--;
-		f->inner.error = -EIO;
+		f->error = -EIO;
 		f->due_ns = 1;		/* ends at the next look at the clock */
 	}
 }
 
-/* The half of a write that begins at block-aligned off; 0 if the list has too many pieces. */
-static int slice(struct fcmd *f, struct transport_cmd *cmd, uint64_t off, uint64_t n)
+/* The part of a command that begins at block-aligned off; 0 if the list has too many pieces. */
+static int slice(struct fcmd *f, struct transport_cmd *cmd, struct iovec *iov, uint64_t off, uint64_t n)
 {
-	int niov = iov_slice(f->iov, MAX_IOV, f->outer->iov, f->outer->niov, off, n);
+	int niov = iov_slice(iov, MAX_IOV, f->outer->iov, f->outer->niov, off, n);
 
 	if (niov <= 0)
 		return 0;
-	cmd->flags = TRANSPORT_WRITE;
-	cmd->iov = f->iov;
+	cmd->flags = f->outer->flags & ~TRANSPORT_BORROW;
+	cmd->give_up_ns = f->outer->give_up_ns;
+	cmd->iov = iov;
 	cmd->niov = (unsigned int)niov;
 	cmd->off = f->outer->off + off;
 	cmd->nbytes = n;
@@ -272,6 +325,31 @@ static uint64_t half_of(const struct fcmd *f)
 	return f->outer->nbytes / 2 & ~(uint64_t)4095;
 }
 
+/* Where a command is split, 0: nowhere. */
+static uint64_t split_at(const struct transport_queue *q, const struct fcmd *f)
+{
+	if (f->kind == SPLIT)
+		return half_of(f);
+	if (f->kind == REPEAT || f->kind == CUT || !q->dev->max || f->outer->nbytes <= q->dev->max)
+		return 0;
+	return q->dev->max;
+}
+
+/* Two parts: of a write the second one first, of a read both at once. */
+static bool start_split(struct transport_queue *q, struct fcmd *f)
+{
+	f->at = split_at(q, f);
+	if (!f->at || !slice(f, &f->inner, f->iov, 0, f->at) ||
+	    !slice(f, &f->half, f->iov2, f->at, f->outer->nbytes - f->at))
+		return false;
+	if (f->outer->flags & TRANSPORT_WRITE)
+		f->sends = 1;
+	else
+		send_inner(q, f, &f->inner);
+	send_inner(q, f, &f->half);
+	return true;
+}
+
 static void start(struct transport_queue *q, struct fcmd *f)
 {
 	uint64_t half = half_of(f);
@@ -279,16 +357,14 @@ static void start(struct transport_queue *q, struct fcmd *f)
 	f->inner = *f->outer;
 	f->inner.flags &= ~TRANSPORT_BORROW;
 	f->inner.error = 0;
-	if (f->kind == CUT && half && slice(f, &f->inner, 0, half)) {
+	f->inner.pair = NULL;
+	if (f->kind == CUT && half && slice(f, &f->inner, f->iov, 0, half)) {
 		send_inner(q, f, &f->inner);
 		return;
 	}
-	if (f->kind == SPLIT && half && slice(f, &f->half, half, f->outer->nbytes - half)) {
-		/* The second half first; it has ended by the time that the first needs the list. */
-		send_inner(q, f, &f->half);
-		f->sends = 1;
+	if (start_split(q, f))
 		return;
-	}
+	f->at = 0;
 	f->sends = f->kind == REPEAT;
 	send_inner(q, f, &f->inner);
 }
@@ -303,6 +379,7 @@ static void submit_one(struct transport_queue *q, struct transport_cmd *cmd)
 	f->pending = f->sends = 0;
 	f->due_ns = 0;
 	f->send_due = false;
+	f->error = f->status = 0;
 	if (f->kind == FAIL) {
 		end(q, f, -EIO, 0);
 	} else if (f->kind == STATUS) {
@@ -329,11 +406,13 @@ static void inner_done(struct transport_queue *q, struct transport_cmd *cmd)
 	struct fcmd *f = cmd->user;
 
 	f->pending--;
+	if (cmd->error && !f->error)
+		f->error = cmd->error;
+	if (cmd->nvme_status && !f->status)
+		f->status = cmd->nvme_status;
 	if (f->sends) {
 		f->sends--;
-		f->inner.flags = f->outer->flags & ~TRANSPORT_BORROW;
-		if (f->kind == SPLIT)
-			slice(f, &f->inner, 0, half_of(f));
+		f->inner.error = f->inner.nvme_status = 0;
 		send_inner(q, f, &f->inner);
 	}
 	if (f->pending)
@@ -343,7 +422,7 @@ static void inner_done(struct transport_queue *q, struct transport_cmd *cmd)
 	else if (f->kind == LOST)
 		end(q, f, -EIO, 0);
 	else
-		end(q, f, f->inner.error, f->inner.nvme_status);
+		end(q, f, f->error, f->status);
 }
 
 static void timers(struct transport_queue *q)
@@ -354,14 +433,14 @@ static void timers(struct transport_queue *q)
 	for (i = 0; i < q->depth; i++) {
 		struct fcmd *f = &q->cmds[i];
 
-		if (!f->due_ns || now < f->due_ns)
+		if (!f->due_ns || now < f->due_ns || f->pending)
 			continue;
 		f->due_ns = 0;
 		if (f->send_due) {
 			f->send_due = false;
 			start(q, f);
 		} else {
-			end(q, f, f->inner.error, f->inner.nvme_status);
+			end(q, f, f->error, f->status);
 		}
 	}
 }
@@ -416,4 +495,8 @@ const struct transport_ops transport_fault = {
 	.reap = fault_reap,
 	.fd = fault_fd,
 	.reset = fault_reset,
+	.info = fault_info,
+	.identify_ctrl = fault_identify_ctrl,
+	.log_page = fault_log_page,
+	.hold = fault_hold,
 };

@@ -85,6 +85,10 @@ static void test_path(void **state)
 		{ "lostw@1/4", 0 },	{ "lostr@3/6", 3 },	{ "statusw@4/6", 3 }, { "statusr@4/7", 2 },
 		{ "repeatw@1/2", 0 },	{ "reorderw@1/2", 0 },	{ "splitw@1/2", 0 },  { "cutw@5/9", 2 },
 		{ "failw@2/7;lostr@3/7;repeatw@5/7;reorderw@6/7", 2 },
+		/* Output and input that one command does not carry. */
+		{ "max=4096", 0 },	{ "max=8192", 0 },	{ "max=12288", 0 },   { "max=8192;latew@2/3", 0 },
+		{ "max=8192;later@1/3", 0 }, { "max=8192;failr@2/11", 2 }, { "max=8192;lostr@2/13", 2 },
+		{ "max=4096;failw@2/13;lostr@3/11;repeatw@5/7;reorderw@6/7", 2 }, { "max=4096;statusr@4/11", 2 },
 	};
 	size_t i;
 
@@ -193,6 +197,7 @@ static void test_names(void **state)
 {
 	static const char *const bad[] = {
 		"fault:", "fault:failw@1", "fault:failw@0,soft:", "fault:nothing@1,soft:", "fault:failx@1,soft:",
+		"fault:max=,soft:", "fault:max=0,soft:", "fault:max=512,soft:", "fault:max=8192x,soft:",
 		"fault:failw@1x,soft:", "fault:repeatr@1,soft:", "fault:failw@1,nothing:", "fault:failw,soft:",
 	};
 	struct accel_ctx *ctx = ctx_new();

@@ -206,6 +206,43 @@ static void test_deep(void **state)
 	target_free(t);
 }
 
+/* Faults above the wire: a path that is split, fails and carries little, over one that keeps the order. */
+static void test_faults(void **state)
+{
+	static const char *const table[] = {
+		"max=8192", "failw@2/3", "lostr@3/5", "max=65536;lostw@2/5;failr@3/7", "reorderw@1/2", "splitw@1/2",
+	};
+	struct target *t = target_new();
+	char name[300], whole[400];
+	uint8_t *in = malloc(100000), *out = malloc(100000);
+	struct accel_result r;
+	struct handle h;
+	size_t i;
+	int k;
+
+	(void)state;
+	fill_text(in, 100000);
+	h.ctx = ctx_new();
+	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		snprintf(whole, sizeof(whole), "fault:%s,%s", table[i], target_name(t, name, sizeof(name), ""));
+		h.dev = dev_open(h.ctx, whole);
+		h.plan = copy_plan(h.ctx, h.dev, ACCEL_DEVICE_ONLY);
+		for (k = 0; k < 12; k++) {
+			memset(out, 0, 100000);
+			assert_int_equal(accel_run(h.dev, h.plan, in, 100000, out, 100000, NULL, 10000, &r), 0);
+			assert_int_equal(r.status, ACCEL_ST_OK);
+			assert_int_equal(r.out_len, 100000);
+			assert_memory_equal(in, out, 100000);
+		}
+		accel_plan_unref(h.plan);
+		accel_dev_close(h.dev);
+	}
+	accel_ctx_unref(h.ctx);
+	free(in);
+	free(out);
+	target_free(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -213,6 +250,7 @@ int main(void)
 		cmocka_unit_test(test_variants),
 		cmocka_unit_test(test_bytewise),
 		cmocka_unit_test(test_deep),
+		cmocka_unit_test(test_faults),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

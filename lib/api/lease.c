@@ -19,6 +19,9 @@
 /* The device's memory may be another claim's for a moment; waiting longer does not bring it, as it does slots. */
 #define MEMORY_WAIT_MS 300
 
+/* And so may a path be down; who waits for ever waits for it no longer than this. */
+#define PATH_WAIT_MS 30000
+
 /* What became of one attempt at one record. */
 enum attempt { GRANTED, TAKEN, FULL, NO_MEMORY, FAILED };
 
@@ -133,7 +136,7 @@ static void sleep_ms(unsigned int ms)
 static int claim_wait(struct accel_dev *dev, struct wire_claim *claim, uint64_t deadline,
 		      struct wire_lease *page, uint32_t *index)
 {
-	uint64_t memory_deadline = api_deadline(MEMORY_WAIT_MS);
+	uint64_t memory_deadline = api_deadline(MEMORY_WAIT_MS), path_deadline = api_deadline(PATH_WAIT_MS);
 	unsigned int backoff = BACKOFF_MIN_MS;
 	int err = 0, left;
 
@@ -142,7 +145,9 @@ static int claim_wait(struct accel_dev *dev, struct wire_claim *claim, uint64_t 
 		case GRANTED:
 			return 0;
 		case FAILED:
-			return err == -EIO ? -ENODEV : err;
+			if (err == -ENOTCONN && api_left_ms(path_deadline) && api_left_ms(deadline))
+				break;
+			return err == -EIO || err == -ENOTCONN ? -ENODEV : err;
 		case NO_MEMORY:
 			if (!api_left_ms(memory_deadline) || !api_left_ms(deadline))
 				return -ENOMEM;

@@ -4,7 +4,53 @@
 #include "oneline.h"
 
 #define BATCH	    64 /* jobs that are prepared at once */
+#define HOLD_TRIES  3
 #define RANGE_ALIGN 64u
+
+/* ---- The lease: the handle's lock, or one for this call ---- */
+
+struct hold {
+	struct accel_dev *dev;
+	struct accel_lease *lease;
+	bool own;
+};
+
+static int hold_take(struct hold *h, struct accel_dev *dev, int timeout_ms)
+{
+	h->dev = dev;
+	return lease_for(dev, 0, timeout_ms, &h->lease, &h->own);
+}
+
+static void hold_done(struct hold *h)
+{
+	lease_done(h->lease, h->own);
+	h->lease = NULL;
+}
+
+static bool lease_was_lost(int err, const struct accel_result *r, size_t n)
+{
+	size_t i;
+
+	for (i = 0; !err && i < n; i++)
+		if (r[i].status == ACCEL_ST_LEASE_LOST || r[i].status == ACCEL_ST_RESET)
+			return true;
+	return err == -ESTALE;
+}
+
+/* All of them; once more under another lease if ours came to its end (a device that restarted, a path that was away). */
+static int hold_run(struct hold *h, const struct accel_plan *plan, struct accel_job *jobs, struct accel_result *results,
+		    size_t n, uint64_t deadline)
+{
+	int err = accel_run_many(h->lease, plan, jobs, results, n, api_left_ms(deadline)), i;
+
+	for (i = 0; i < HOLD_TRIES && h->own && lease_was_lost(err, results, n); i++) {
+		hold_done(h);
+		err = hold_take(h, h->dev, api_left_ms(deadline));
+		if (!err)
+			err = accel_run_many(h->lease, plan, jobs, results, n, api_left_ms(deadline));
+	}
+	return err;
+}
 
 /* ---- CRC-32C ---- */
 
@@ -14,8 +60,8 @@ struct crc_batch {
 	struct accel_result result[BATCH];
 };
 
-static int crc_run_batch(struct accel_lease *lease, const struct accel_plan *plan, struct crc_batch *b,
-			 const uint8_t *in, size_t *len, size_t chunk, uint32_t *crc, int timeout_ms)
+static int crc_run_batch(struct hold *h, const struct accel_plan *plan, struct crc_batch *b, const uint8_t *in,
+			 size_t *len, size_t chunk, uint32_t *crc, uint64_t deadline)
 {
 	size_t at = 0, n;
 	unsigned int i, njob = 0;
@@ -30,7 +76,7 @@ static int crc_run_batch(struct accel_lease *lease, const struct accel_plan *pla
 		b->job[njob].in = &b->in[njob];
 		b->job[njob].nin = 1;
 	}
-	err = accel_run_many(lease, plan, b->job, b->result, njob, timeout_ms);
+	err = hold_run(h, plan, b->job, b->result, njob, deadline);
 	for (i = 0; i < njob && !err; i++) {
 		err = status_errno(b->result[i].status);
 		*crc = engine_crc32c_combine(*crc, le32_get(b->result[i].result[0]), b->in[i].iov_len);
@@ -44,18 +90,17 @@ static int crc_run(struct accel_dev *dev, const struct accel_plan *plan, const u
 {
 	uint64_t deadline = api_deadline(timeout_ms);
 	struct crc_batch *b = malloc(sizeof(*b));
-	struct accel_lease *lease = NULL;
+	struct hold h = { 0 };
 	size_t at = 0, n;
-	bool own = false;
-	int err = b ? lease_for(dev, 0, timeout_ms, &lease, &own) : -ENOMEM;
+	int err = b ? hold_take(&h, dev, timeout_ms) : -ENOMEM;
 
 	*crc = 0;
 	while (!err && at < in_len) {
 		n = in_len - at;
-		err = crc_run_batch(lease, plan, b, in + at, &n, chunk, crc, api_left_ms(deadline));
+		err = crc_run_batch(&h, plan, b, in + at, &n, chunk, crc, deadline);
 		at += n;
 	}
-	lease_done(lease, own);
+	hold_done(&h);
 	free(b);
 	return err;
 }
@@ -157,8 +202,8 @@ struct ec_batch {
 	struct iovec v[];
 };
 
-static int ec_run_batch(const struct ec *ec, const struct ec_part part[2], struct accel_lease *lease,
-			struct ec_batch *b, size_t *at, int timeout_ms)
+static int ec_run_batch(const struct ec *ec, const struct ec_part part[2], struct hold *h, struct ec_batch *b,
+			size_t *at, uint64_t deadline)
 {
 	unsigned int i, n = 0, per = ec->nin + ec->nout;
 	int err;
@@ -178,7 +223,7 @@ static int ec_run_batch(const struct ec *ec, const struct ec_part part[2], struc
 						.params = &b->params };
 		*at += p->nbytes;
 	}
-	err = accel_run_many(lease, NULL, b->job, b->result, n, timeout_ms);
+	err = hold_run(h, NULL, b->job, b->result, n, deadline);
 	for (i = 0; i < n && !err; i++)
 		err = status_errno(b->result[i].status);
 	return err;
@@ -189,8 +234,7 @@ static int ec_split(const struct ec *ec, size_t range)
 	uint64_t deadline = api_deadline(ec->timeout_ms);
 	struct ec_part part[2] = { { 0 } };
 	struct ec_batch *b = malloc(sizeof(*b) + (size_t)BATCH * (ec->nin + ec->nout) * sizeof(b->v[0]));
-	struct accel_lease *lease = NULL;
-	bool own = false;
+	struct hold h = { 0 };
 	size_t at = 0;
 	int err = b ? ec_part_open(ec, range, &part[0]) : -ENOMEM;
 
@@ -198,11 +242,11 @@ static int ec_split(const struct ec *ec, size_t range)
 		err = ec_part_open(ec, ec->block % range, &part[1]);
 	if (!err) {
 		ec_params(ec, &b->params);
-		err = lease_for(ec->dev, 0, ec->timeout_ms, &lease, &own);
+		err = hold_take(&h, ec->dev, ec->timeout_ms);
 	}
 	while (!err && at < ec->block)
-		err = ec_run_batch(ec, part, lease, b, &at, api_left_ms(deadline));
-	lease_done(lease, own);
+		err = ec_run_batch(ec, part, &h, b, &at, deadline);
+	hold_done(&h);
 	accel_plan_unref(part[0].plan);
 	accel_plan_unref(part[1].plan);
 	free(b);

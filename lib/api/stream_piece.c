@@ -139,7 +139,7 @@ int stream_lease(struct accel_stream *s)
 
 	if (!err)
 		err = queue_new(s->lease, s->depth < s->lease->nslot ? s->depth : s->lease->nslot,
-				s->timeout_ms, 0, &s->queue);
+				s->timeout_ms, STREAM_RETRIES, &s->queue);
 	if (err)
 		stream_unlease(s);
 	return err;
@@ -208,7 +208,7 @@ static void piece_take_result(struct accel_stream *s, const struct accel_result 
 	s->running--;
 	p->result = *r;
 	p->state = PIECE_ENDED;
-	if (r->status == ACCEL_ST_LEASE_LOST && p->tries < STREAM_TRIES) {
+	if ((r->status == ACCEL_ST_LEASE_LOST || r->status == ACCEL_ST_RESET) && p->tries < STREAM_TRIES) {
 		p->tries++;
 		p->state = PIECE_PENDING;
 		s->lost = true;

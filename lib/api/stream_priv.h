@@ -20,6 +20,7 @@
 #define STREAM_RING_MAX (20u << 20)	/* bytes of one ring */
 #define STREAM_WINDOW 32768u		/* of deflate */
 #define STREAM_TRIES 3			/* of a job whose lease ended under it */
+#define STREAM_RETRIES 3u		/* of a job whose way to the device failed */
 
 struct ring {
 	uint8_t *base, *map;

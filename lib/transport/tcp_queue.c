@@ -586,20 +586,23 @@ static void queue_destroy(struct transport_queue *q)
 	free(q);
 }
 
-/* A first connection: what stands in its way is the result. */
+/*
+ * A first connection. A path that is down for the moment is no reason to have no queue: its commands will find out
+ * whether it has come back.
+ */
 static int connect_first(struct transport_queue *q)
 {
 	uint64_t now = tcp_now();
-	uint64_t deadline = now + BASE_MIN(q->dev->name.timeout_ms, TCP_ADMIN_MS) * TCP_NS_PER_MS;
+	uint64_t deadline = now + BASE_MIN(q->dev->name.timeout_ms, HOLD_MS) * TCP_NS_PER_MS;
 
 	for (;;) {
 		drive(q, now);
 		if (q->conn.state == TCP_LIVE)
 			return 0;
-		if (q->error && (tcp_is_final(q->error) || q->error == -ENOSPC || q->error == -ECONNREFUSED))
+		if (tcp_is_final(q->error) || q->error == -ENOSPC || q->error == -ENOMEM || q->error == -EMFILE)
 			return q->error;
-		if (now >= deadline)
-			return q->error ? q->error : -ETIMEDOUT;
+		if (q->error == -ECONNREFUSED || now >= deadline)
+			return 0;
 		wait_down(q, now, BASE_MIN(deadline, now + TICK_MS * TCP_NS_PER_MS));
 		now = tcp_now();
 	}

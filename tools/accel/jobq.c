@@ -4,18 +4,16 @@
 #include <errno.h>
 #include <string.h>
 
-enum { LEASE_WAIT_MS = 10000, BATCH = 32 };
+enum { LEASE_WAIT_MS = 10000, BATCH = 32, LOST_MAX = 16 };
 
-int jobq_open(struct jobq *q, struct tool *t)
+static int open_queue(struct jobq *q)
 {
 	struct accel_lease_opts lo = ACCEL_INIT(struct accel_lease_opts);
 	struct accel_queue_opts qo = ACCEL_INIT(struct accel_queue_opts);
 	struct accel_queue_info info;
+	struct tool *t = q->t;
 	int rc;
 
-	memset(q, 0, sizeof(*q));
-	q->t = t;
-	q->last = &q->first;
 	rc = accel_lease_acquire(t->dev, &lo, LEASE_WAIT_MS, &q->lease);
 	if (!rc)
 		rc = accel_queue_new(q->lease, &qo, &q->queue);
@@ -28,6 +26,14 @@ int jobq_open(struct jobq *q, struct tool *t)
 	}
 	q->depth = info.depth;
 	return 0;
+}
+
+int jobq_open(struct jobq *q, struct tool *t)
+{
+	memset(q, 0, sizeof(*q));
+	q->t = t;
+	q->last = &q->first;
+	return open_queue(q);
 }
 
 void jobq_add(struct jobq *q, struct jobq_work *work)
@@ -59,8 +65,16 @@ static int submit(struct jobq *q)
 			w = w->next;
 		}
 		rc = accel_queue_submit(q->queue, batch, n);
-		if (rc == -EAGAIN)
+		if (rc == -EAGAIN || (rc == -ESTALE && q->in_flight))
 			return 0;
+		/* The device restarted, or was away for longer than the lease: nothing of ours is there any more. */
+		if (rc == -ESTALE && q->nlost++ < LOST_MAX) {
+			jobq_close(q);
+			rc = open_queue(q);
+			if (!rc)
+				continue;
+			return rc;
+		}
 		if (rc < 0)
 			return tool_lib_error(q->t, accel_dev_info(q->t->dev)->path, rc);
 		q->in_flight += (uint32_t)rc;

@@ -17,6 +17,7 @@ struct jobq {
 	struct accel_lease *lease;
 	struct accel_queue *queue;
 	uint32_t depth, in_flight;
+	unsigned int nlost;		/* leases that ended under it */
 	struct jobq_work *first, **last;	/* not submitted yet */
 	uint64_t njobs, ncpu;			/* ended; of them done by the CPU in the device's place */
 };

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The library against the daemon itself: each namespace, every operation that the self-test knows, and the daemon
+ * killed and started again under load. The daemon is the one beside these tests.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include "../../lib/base/bits.h"
+#include "api_util.h"
+
+#define NQN "nqn.2026-11.local.accel:acceld"
+#define THREADS 4
+
+struct daemon {
+	pid_t pid;
+	unsigned int port;
+	char path[600];
+	int err;			/* the read end of its standard error */
+};
+
+static void find_binary(struct daemon *d)
+{
+	char self[400];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	int i;
+
+	assert_true(n > 0);
+	self[n] = '\0';
+	for (i = 0; i < 3; i++)		/* BUILD/tests/api/test_tcp_daemon */
+		*strrchr(self, '/') = '\0';
+	snprintf(d->path, sizeof(d->path), "%s/acceld", self);
+	if (access(d->path, X_OK))
+		fail_msg("%s is missing: build it first (make)", d->path);
+}
+
+/* Reads its messages up to the one that says that it is ready, which says on what port before. */
+static void wait_ready(struct daemon *d)
+{
+	char text[4096] = "", *at;
+	size_t n = 0;
+	ssize_t k;
+
+	while (!strstr(text, "ready")) {
+		k = read(d->err, text + n, sizeof(text) - 1 - n);
+		if (k <= 0)
+			fail_msg("acceld ended: %s", text);
+		n += (size_t)k;
+		text[n] = '\0';
+	}
+	at = strstr(text, "addr=127.0.0.1:");
+	assert_non_null(at);
+	d->port = (unsigned int)atoi(at + strlen("addr=127.0.0.1:"));
+	assert_true(d->port > 0);
+}
+
+static void start(struct daemon *d)
+{
+	char listen[64];
+	int p[2];
+
+	assert_int_equal(pipe2(p, O_CLOEXEC), 0);
+	snprintf(listen, sizeof(listen), "127.0.0.1:%u", d->port);
+	d->pid = fork();
+	assert_true(d->pid >= 0);
+	if (!d->pid) {
+		dup2(p[1], 2);
+		execl(d->path, "acceld", "-c", "/dev/null", "-l", listen, (char *)NULL);
+		_exit(127);
+	}
+	close(p[1]);
+	d->err = p[0];
+	wait_ready(d);
+	/* What it says later must not fill the pipe up. */
+	fcntl(d->err, F_SETPIPE_SZ, 1 << 20);
+}
+
+static void stop(struct daemon *d, int sig)
+{
+	int status;
+
+	kill(d->pid, sig);
+	assert_int_equal(waitpid(d->pid, &status, 0), d->pid);
+	close(d->err);
+	if (sig == SIGTERM)
+		assert_int_equal(status, 0);
+}
+
+static const char *name_of(const struct daemon *d, unsigned int nsid, char *buf, size_t n, const char *options)
+{
+	snprintf(buf, n, "tcp://127.0.0.1:%u/" NQN "?nsid=%u%s", d->port, nsid, options);
+	return buf;
+}
+
+static void test_each(void **state)
+{
+	static const char *const options[] = { "", "&hdgst=1&ddgst=1", "&poll=0" };
+	struct daemon d = { .port = 0 };
+	struct accel_ctx *ctx = ctx_new();
+	struct accel_dev *dev;
+	char name[300];
+	unsigned int nsid;
+	size_t i;
+	int ret;
+
+	(void)state;
+	find_binary(&d);
+	start(&d);
+	for (nsid = 1; nsid <= 7; nsid++) {
+		for (i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+			struct accel_selftest r = { 0 };
+
+			dev = dev_open(ctx, name_of(&d, nsid, name, sizeof(name), options[i]));
+			ret = accel_dev_selftest(dev, 30000, &r);
+			if (ret || r.failed)
+				print_error("%s: %d, %u failed: %s\n", name, ret, r.failed, r.what);
+			assert_int_equal(ret, 0);
+			assert_int_equal(r.failed, 0);
+			assert_true(r.ran > 0);
+			accel_dev_close(dev);
+		}
+	}
+	accel_ctx_unref(ctx);
+	stop(&d, SIGTERM);
+}
+
+struct load {
+	struct daemon *d;
+	struct accel_dev *dev;
+	uint64_t end;
+	unsigned int jobs, kind;
+};
+
+static void run_jobs(struct load *l, struct accel_ctx *ctx)
+{
+	struct accel_plan *plan = copy_plan(ctx, l->dev, ACCEL_DEVICE_ONLY);
+	size_t n = 40000;
+	uint8_t *in = malloc(n), *out = malloc(n);
+	struct accel_result r;
+	int ret;
+
+	fill_text(in, n);
+	while (now_ns() < l->end) {
+		memset(out, 0, n);
+		ret = accel_run(l->dev, plan, in, n, out, n, NULL, 20000, &r);
+		if (ret || r.status)
+			print_error("%d (%s), %s, os %d\n", ret, accel_strerror(ret), accel_status_str(r.status),
+				    r.os_error);
+		assert_int_equal(ret, 0);
+		assert_int_equal(r.status, ACCEL_ST_OK);
+		assert_memory_equal(in, out, n);
+		l->jobs++;
+	}
+	accel_plan_unref(plan);
+	free(in);
+	free(out);
+}
+
+/* A checksum of more than one job takes, under a lease of the call's own. */
+static void run_oneline(struct load *l)
+{
+	size_t n = 10u << 20;
+	uint8_t *in = malloc(n);
+	uint32_t crc, want;
+
+	fill_text(in, n);
+	want = accel_raw_crc32c(0, in, n);
+	while (now_ns() < l->end) {
+		crc = 0;
+		assert_int_equal(accel_crc32c(l->dev, in, n, &crc, 20000), 0);
+		assert_int_equal(crc, want);
+		l->jobs++;
+	}
+	free(in);
+}
+
+static void one_stream(struct accel_dev *dev, const uint8_t *in, size_t n, uint8_t *out, size_t max)
+{
+	struct accel_stream_opts opts = ACCEL_INIT(struct accel_stream_opts);
+	struct accel_stream *s;
+	size_t at = 0, got = 0, back = max / 2;
+	ssize_t k;
+
+	opts.flags = ACCEL_STREAM_DEVICE_ONLY;
+	opts.kind = ACCEL_STREAM_COMPRESS;
+	opts.alg = ACCEL_GZIP;
+	opts.level = 1;
+	opts.chunk_nbytes = 65536;
+	assert_int_equal(accel_stream_open(dev, &opts, &s), 0);
+	while (at < n) {
+		k = accel_stream_write(s, in + at, n - at);
+		if (k < 0 && k != -EAGAIN)
+			fail_msg("stream: %s", accel_strerror((int)k));
+		at += k > 0 ? (size_t)k : 0;
+		while ((k = accel_stream_read(s, out + got, back - got)) > 0)
+			got += (size_t)k;
+		assert_true(k == 0);
+	}
+	assert_int_equal(accel_stream_finish(s), 0);
+	while ((k = accel_stream_read(s, out + got, back - got)) > 0)
+		got += (size_t)k;
+	if (k < 0)
+		fail_msg("stream: %s", accel_strerror((int)k));
+	accel_stream_close(s);
+	k = (ssize_t)n;
+	assert_int_equal(accel_decompress(dev, ACCEL_GZIP, out, got, out + back, (size_t *)&k, 20000), 0);
+	assert_int_equal(k, n);
+	assert_memory_equal(out + back, in, n);
+}
+
+static void run_streams(struct load *l)
+{
+	size_t n = 2u << 20;
+	uint8_t *in = malloc(n), *out = malloc(3 * n);
+
+	fill_text(in, n);
+	while (now_ns() < l->end) {
+		one_stream(l->dev, in, n, out, 3 * n);
+		l->jobs++;
+	}
+	free(in);
+	free(out);
+}
+
+static void *load_main(void *arg)
+{
+	struct load *l = arg;
+	struct accel_ctx *ctx = ctx_new();
+	char name[300];
+
+	l->dev = dev_open(ctx, name_of(l->d, 7, name, sizeof(name), ""));
+	if (l->kind == 0)
+		run_oneline(l);
+	else if (l->kind == 1)
+		run_streams(l);
+	else
+		run_jobs(l, ctx);
+	accel_dev_close(l->dev);
+	accel_ctx_unref(ctx);
+	return NULL;
+}
+
+/* Whoever owns a lease of its own gets another one; every piece of work comes to its end, and is right. */
+static void test_killed(void **state)
+{
+	struct daemon d = { .port = 0 };
+	pthread_t thread[THREADS];
+	struct load load[THREADS];
+	unsigned int i;
+
+	(void)state;
+	find_binary(&d);
+	start(&d);
+	memset(load, 0, sizeof(load));
+	for (i = 0; i < THREADS; i++) {
+		load[i].d = &d;
+		load[i].kind = i;
+		load[i].end = now_ns() + 4500000000u;
+		assert_int_equal(pthread_create(&thread[i], NULL, load_main, &load[i]), 0);
+	}
+	for (i = 0; i < 4; i++) {
+		sleep_ms(500);
+		stop(&d, i % 2 ? SIGTERM : SIGKILL);
+		sleep_ms(100 + 200 * i);
+		start(&d);
+	}
+	for (i = 0; i < THREADS; i++) {
+		pthread_join(thread[i], NULL);
+		if (!load[i].jobs)
+			print_error("thread %u did nothing\n", i);
+		assert_true(load[i].jobs > 0);
+	}
+	stop(&d, SIGTERM);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_each),
+		cmocka_unit_test(test_killed),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -139,18 +139,28 @@ static void print_text(const char *key, const char *text)
 	putchar('\n');
 }
 
+/* As accel list calls it. */
+static const char *type_name(unsigned int type, char number[16])
+{
+	static const char *const names[] = { NULL, "compression", "erasure", "cipher", "digest", "checksum",
+					     "program", NULL, "data", "multi" };
+
+	if (type < sizeof(names) / sizeof(names[0]) && names[type])
+		return names[type];
+	snprintf(number, 16, "%u", type);
+	return number;
+}
+
 static void print(const struct wire_id *id)
 {
 	const uint8_t *u = id->uuid;
-	const char *type = wire_type_name(id->type);
 	char number[16];
 
-	snprintf(number, sizeof(number), "%u", id->type);
 	puts("ACCEL=1");
 	printf("ACCEL_UUID=%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x\n", u[0], u[1], u[2],
 	       u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
 	print_text("ACCEL_NAME", id->name);
-	print_text("ACCEL_TYPE", type ? type : number);
+	print_text("ACCEL_TYPE", type_name(id->type, number));
 }
 
 int main(int argc, char **argv)

@@ -204,6 +204,23 @@ for n in 2 1; do printf '[namespace %s]\ntype = all\nuuid = %s\n' $n $u; done |
 	sed "1i[subsystem $sub]\\nallow_any_host = yes" |
 	bad "a uuid twice" 6 "the namespace has the uuid of the one in line 3: every namespace needs its own"
 
+# ---- The command line ----
+
+"$ACCELD" -t -c /dev/null -l 0.0.0.0:4420 >"$work/out" 2>"$work/err"
+rc=$?
+if [ $rc -eq 0 ] && grep -qF "warning: 0.0.0.0:4420: any host of the network may use subsystem nqn." "$work/err"; then
+	pass "a network on the command line"
+else
+	fail "a network on the command line (status $rc)"
+fi
+"$ACCELD" -t -c /dev/null -l localhost:1 >"$work/out" 2>"$work/err"
+rc=$?
+if [ $rc -eq 2 ] && grep -qF "localhost:1: it is no address (names are not looked up)" "$work/err"; then
+	pass "a name on the command line"
+else
+	fail "a name on the command line (status $rc)"
+fi
+
 # ---- Files ----
 
 printf 'a\0b\n' | bad "a zero byte" 1 "a zero byte: this is no text file"

@@ -164,6 +164,51 @@ def storm():
         check(not why, "%s", why)
 
 
+@suite.test("a persistent discovery host hears of what has changed for hosts, and of nothing else", own=True)
+def discovery_events():
+    text = conf(namespaces=STAYS, hosts=[HOST])
+    other = "[subsystem %s]\nhost = %s\n" % (OTHER, HOST2)
+    d = Daemon(text)
+    try:
+        q = Queue(d.addr)
+        status(q.connect(DISCOVERY_NQN, HOST, bytes(15) + b"\2", kato=30000), 0)
+        status(q.prop_set(CC, CC_ENABLE), 0)
+        equal(u32(status(q.identify(1), 0).data, 92), 1 << 31, "OAES")
+        status(q.set_feature(0x0b, 1 << 8), 0x002, "namespace events of a discovery controller", dnr=True)
+        status(q.set_feature(0x0b, 1 << 31), 0, "discovery log events")
+        aer = q.submit(sqe(AER))
+        d.reload(conf(namespaces=STAYS + "[namespace 3]\ntype = digest\n", hosts=[HOST]))
+        check(q.quiet(0.3), "an event of a namespace")
+        before = u64(status(q.get_log(0x70, 1024, nsid=0), 0).data)
+        for i, changed in enumerate((conf(namespaces=STAYS, hosts=[HOST], more=other),
+                                     conf(namespaces=STAYS, hosts=[HOST, HOST3], more=other), text)):
+            d.reload(changed)
+            equal(status(q.wait(aer, 3), 0).dw0, 0x70f002, "event %d" % i)
+            aer = q.submit(sqe(AER))
+            check(q.quiet(0.2), "event %d twice", i)
+            now = u64(status(q.get_log(0x70, 1024, nsid=0), 0).data)
+            check(now > before, "GENCTR %d behind %d", now, before)
+            before = now
+        d.reload(text)
+        check(q.quiet(0.3), "an event of nothing")
+        equal(u64(status(q.get_log(0x70, 1024, nsid=0), 0).data), before, "GENCTR when nothing changed")
+        # With RAE the event stays reported: the next one is not told before the log is read without it.
+        d.reload(conf(namespaces=STAYS, hosts=[HOST2]))
+        equal(status(q.wait(aer, 3), 0).dw0, 0x70f002, "one more event")
+        aer = q.submit(sqe(AER))
+        status(q.get_log(0x70, 1024, nsid=0, rae=1), 0)
+        d.reload(text)
+        check(q.quiet(0.3), "an event before the log was read")
+        status(q.get_log(0x70, 1024, nsid=0), 0)
+        d.reload(conf(namespaces=STAYS, hosts=[HOST3]))
+        equal(status(q.wait(aer, 3), 0).dw0, 0x70f002, "the event behind it")
+        q.close()
+    finally:
+        why = d.stop()
+        d.cleanup()
+        check(not why, "%s", why)
+
+
 @suite.test("namespaces keep their UUIDs over a restart, and no two have the same", own=True)
 def uuids():
     text = conf(namespaces=STAYS, more="[subsystem %s]\nallow_any_host = yes\n%s" % (OTHER, STAYS))

@@ -42,6 +42,7 @@ struct ns;
 #define MAX_QUEUE_DEPTH	1024u		/* commands; MQES + 1 */
 #define MAX_IO_QUEUES	64u		/* of a controller */
 #define MAX_NSID	1024u		/* of a subsystem; so one active list holds all */
+#define CONF_MAX_CTRLS	4096u		/* what max_ctrls may be at most */
 
 /* ---- Log (log.c): one line an event, "LEVEL event key=value ...", to stderr; rate limited by event ---- */
 
@@ -84,7 +85,7 @@ struct conf_subsys {
 	char serial[21], model[41];
 	bool allow_any;
 	uint32_t nhost, nns;
-	struct conf_host *host;
+	struct conf_host *host;		/* in the order of strcmp() */
 	struct conf_ns *ns;		/* in the order of nsid */
 };
 

@@ -328,7 +328,7 @@ struct conf *conf_load(const char *path)
 		if (path)
 			ok = conf_read(conf, path);
 		if (ok && !conf->nlisten)
-			ok = !conf_listen_add(conf, "127.0.0.1:4420");
+			ok = !conf_listen_line(conf, "127.0.0.1:4420");
 		if (ok && !conf->nsubsys)
 			ok = !conf_add_default(conf);
 		if (ok)

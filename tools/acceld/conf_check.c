@@ -72,10 +72,17 @@ void conf_ns_defaults(struct conf_ns *ns)
 		ns->slots = DEFAULT_SLOTS;
 }
 
+static int host_compare(const void *a, const void *b)
+{
+	return strcmp(((const struct conf_host *)a)->nqn, ((const struct conf_host *)b)->nqn);
+}
+
 static void subsys_defaults(struct conf_subsys *s)
 {
 	uint32_t i;
 
+	if (s->nhost)
+		qsort(s->host, s->nhost, sizeof(*s->host), host_compare);
 	if (!*s->serial)
 		serial_derive(s);
 	if (!*s->model)

@@ -25,7 +25,7 @@ struct key {
 static const char *set_listen(struct parse *p, char *value, char buf[160])
 {
 	(void)buf;
-	return conf_listen_add(p->conf, value);
+	return conf_listen_line(p->conf, value);
 }
 
 static const char *set_in_capsule(struct parse *p, char *value, char buf[160])
@@ -188,7 +188,7 @@ static const struct key keys[] = {
 	NUMBER(reactors, 0, MAX_REACTORS),
 	NUMBER(max_conns, 1, 65535),
 	NUMBER(max_conns_host, 1, 65535),
-	NUMBER(max_ctrls, 1, 4096),
+	NUMBER(max_ctrls, 1, CONF_MAX_CTRLS),
 	NUMBER(io_queues, 1, MAX_IO_QUEUES),
 	NUMBER(queue_depth, 16, MAX_QUEUE_DEPTH),
 	CALL(SEC_DAEMON, false, "in_capsule", set_in_capsule),

@@ -50,6 +50,7 @@ const char *conf_text(const char *text, size_t max, char *to, char buf[160]);
 const char *conf_nqn(const char *text, char nqn[NVME_NQN_MAX + 1], char buf[160]);
 const char *conf_uuid(const char *text, uint8_t uuid[16]);
 bool conf_is_loopback(const struct conf_listen *l);
+const char *conf_listen_line(struct conf *conf, const char *text);
 
 /* conf_check.c: what only the whole file shows, and what was left out. */
 void conf_defaults(struct conf *conf);			/* before reading */

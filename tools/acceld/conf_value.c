@@ -192,7 +192,7 @@ bool conf_is_loopback(const struct conf_listen *l)
 	return IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr);
 }
 
-const char *conf_listen_add(struct conf *conf, const char *text)
+const char *conf_listen_line(struct conf *conf, const char *text)
 {
 	struct conf_listen l, *list;
 	const char *why = listen_parse(text, &l);
@@ -210,5 +210,20 @@ const char *conf_listen_add(struct conf *conf, const char *text)
 		return "there is no memory for it";
 	list[conf->nlisten++] = l;
 	conf->listen = list;
+	return NULL;
+}
+
+/* What the file allows was meant for the addresses in the file. */
+const char *conf_listen_add(struct conf *conf, const char *text)
+{
+	const char *why = conf_listen_line(conf, text);
+	uint32_t i;
+
+	if (why || conf_is_loopback(&conf->listen[conf->nlisten - 1]))
+		return why;
+	for (i = 0; i < conf->nsubsys; i++)
+		if (conf->subsys[i].allow_any)
+			fprintf(stderr, "acceld: warning: %s: any host of the network may use subsystem %s: name hosts "
+				"by host = NQN in the configuration\n", text, conf->subsys[i].nqn);
 	return NULL;
 }

@@ -180,7 +180,7 @@ static void connect_done(struct req *req, struct ctrl *ctrl, const struct nvmf_c
 		ctrl_set_kato(ctrl, le32_get(&cmd->kato));
 	log_event(ctrl->target, qid ? LOG_DEBUG : LOG_INFO, qid ? "queue-connected" : "controller-connected",
 		  "cntlid=%u qid=%u sqsize=%u kato_ms=%u host=%s subsystem=\"%s\" peer=%s", ctrl->cntlid, qid,
-		  sqsize + 1u, ctrl->kato_ms, log_q(host, ctrl->hostnqn, strlen(ctrl->hostnqn)), ctrl->subsys->conf.nqn,
+		  sqsize + 1u, qid ? 0 : ctrl->kato_ms, log_q(host, ctrl->hostnqn, strlen(ctrl->hostnqn)), ctrl->subsys->conf.nqn,
 		  conn_peer(req->conn));
 	req->result = ctrl->cntlid;
 	req_complete(req, NVME_SC_OK);

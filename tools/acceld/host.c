@@ -5,16 +5,16 @@
 #include <openssl/sha.h>
 #include "ctrl.h"
 
+static int host_compare(const void *hostnqn, const void *host)
+{
+	return strcmp(hostnqn, ((const struct conf_host *)host)->nqn);
+}
+
 bool subsys_allows(const struct subsys *s, const char *hostnqn)
 {
-	uint32_t i;
-
 	if (s->discovery || s->conf.allow_any)
 		return true;
-	for (i = 0; i < s->nhost; i++)
-		if (!strcmp(s->host[i].nqn, hostnqn))
-			return true;
-	return false;
+	return s->nhost && bsearch(hostnqn, s->host, s->nhost, sizeof(*s->host), host_compare);
 }
 
 int subsys_set_hosts(struct subsys *s, const struct conf_subsys *conf)

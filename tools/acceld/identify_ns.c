@@ -4,6 +4,7 @@
  * NSIDs up to NN are valid and inactive or active; what differs between an inactive and an invalid one is the CNS
  * value's. There is one command set, NVM (CSI 0), and nothing to choose from.
  */
+#include <stdlib.h>
 #include "ctrl.h"
 
 #define NIDT_EUI64	1u
@@ -108,26 +109,30 @@ static void execute_list(struct req *req)
 	send_page(req, page);
 }
 
+static int id_compare(const void *a, const void *b)
+{
+	return *(const uint16_t *)a - *(const uint16_t *)b;
+}
+
 /* CNS 12h, 13h: controllers of the subsystem from an id on, in order. All of them have all namespaces. */
 static void execute_ctrls(struct req *req)
 {
 	struct ctrl *ctrl = req_ctrl(req), *c;
 	struct target *t = ctrl->target;
-	unsigned int first = le32_get(&req->sqe.cdw10) >> 16, n = 0, last;
+	unsigned int first = le32_get(&req->sqe.cdw10) >> 16, n = 0, i;
 	uint8_t page[PAGE] = { 0 };
+	uint16_t ids[CONF_MAX_CTRLS];
 
 	pthread_mutex_lock(&t->lock);
-	do {
-		last = 0x10000;
-		for (c = t->ctrl; c; c = c->next)
-			if (c->subsys == ctrl->subsys && c->cntlid >= first && c->cntlid < last)
-				last = c->cntlid;
-		if (last < 0x10000)
-			le16_put(page + 2 + 2 * n++, (uint16_t)last);
-		first = last + 1;
-	} while (last < 0x10000 && n < 2047);
+	for (c = t->ctrl; c && n < CONF_MAX_CTRLS; c = c->next)
+		if (c->subsys == ctrl->subsys && c->cntlid >= first)
+			ids[n++] = c->cntlid;
 	pthread_mutex_unlock(&t->lock);
+	qsort(ids, n, sizeof(ids[0]), id_compare);
+	n = BASE_MIN(n, PAGE / 2 - 1);
 	le16_put(page, (uint16_t)n);
+	for (i = 0; i < n; i++)
+		le16_put(page + 2 + 2 * i, ids[i]);
 	send_page(req, page);
 }
 

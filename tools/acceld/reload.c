@@ -201,8 +201,8 @@ static void subsys_remove(struct change *c, struct subsys *s)
 		failed(c, -ENOMEM);
 		return;
 	}
-	log_event(t, LOG_INFO, "subsystem-removed", "subsystem=\"%s\" controllers=%u", s->conf.nqn, s->nctrl);
 	pthread_mutex_lock(&t->lock);
+	log_event(t, LOG_INFO, "subsystem-removed", "subsystem=\"%s\" controllers=%u", s->conf.nqn, s->nctrl);
 	for (p = &t->subsys; *p != s; p = &(*p)->next)
 		;
 	*p = s->next;

@@ -154,13 +154,18 @@ def released(d):
         a.release()
 
 
-@suite.test("a connection cut amid jobs in place: each has ended, or waits, or is worth another try")
+@suite.test("a connection cut amid jobs in place: each has ended, or waits, or is worth another try", 90)
 def cut(d):
     seen = set()
-    for round in range(12):
+
+    def end(b, slot):
+        s = b.poll(slot, 1)
+        return s if s["state"] not in (2, 3, 4) else None
+
+    for round in range(8):
         h = d.host()
         a = Accel(h, NS_ALL)
-        a.claim(16)
+        a.claim(8)
         data = [random.randbytes(200000) for _ in a.slots]
         for slot, x in zip(a.slots, data):
             in_place(a, slot, x, COMPRESS, 1, out_max=300000, arg0=9)
@@ -172,8 +177,8 @@ def cut(d):
             for k in ("claim_id", "nonce", "index", "epoch", "slots", "seq"):
                 setattr(b, k, getattr(a, k))
             for slot, x in zip(b.slots, data):
-                s = until(lambda: (lambda s: s if s["state"] not in (2, 3, 4) else None)(b.poll(slot, 1, 512 + 300032)), 20,
-                          "an end")
+                until(lambda: end(b, slot), 30, "an end")
+                s = b.poll(slot, 1, 512 + 300032)
                 seen.add((s["state"], s["code"], s["flags"] & VALID if s["state"] == DONE else 0))
                 if s["state"] == 1:              # it never arrived
                     b.seq[slot] = 0

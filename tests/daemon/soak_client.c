@@ -47,7 +47,7 @@ struct client {
 	unsigned int flying;
 	uint8_t *pool, *spare;
 	uint64_t rnd, deadline;
-	uint64_t jobs, ok, cancelled, lost, retried, leases, opened, runs, by_status[32];
+	uint64_t jobs, ok, cancelled, lost, refused, retried, leases, opened, runs, by_status[32];
 	const char *wrong;
 };
 
@@ -203,6 +203,8 @@ static void count_end(struct client *c, const struct flight *f, const struct acc
 		c->cancelled++;
 	} else if (may_be_lost(r->status)) {
 		c->lost++;
+		fprintf(stderr, "soak_client: %s, os_error %d, nvme_status %#x, retries %u\n", accel_status_str(r->status),
+			r->os_error, r->nvme_status, r->retries);
 	} else {
 		fprintf(stderr, "soak_client: kind %d, %zu bytes: %s, cancelled %d, os_error %d, nvme_status %#x\n",
 			f->kind, f->nbytes, accel_status_str(r->status), f->cancelled, r->os_error, r->nvme_status);
@@ -367,22 +369,25 @@ static void run_one(struct client *c)
 	choose(c, f);
 	c->runs++;
 	rc = accel_run(c->dev, c->plan[f->kind], f->data, f->nbytes, f->room, MAX_OUT, NULL, 30000, &r);
-	if (rc == 0)
-		count_end(c, f, &r);
+	/* It tries three times again, which so many cuts may outlast. */
+	if (rc || may_be_lost(r.status))
+		c->refused++;
 	else
-		c->lost++;
+		count_end(c, f, &r);
 }
 
 static bool with_lease(struct client *c)
 {
+	struct accel_queue_opts opts = ACCEL_INIT(struct accel_queue_opts);
 	struct accel_lease_opts want = ACCEL_INIT(struct accel_lease_opts);
 
+	opts.max_retries = 100;
 	want.slots_wanted = DEPTH;
 	want.slots_min = DEPTH;
 	if (accel_lease_acquire(c->dev, &want, 15000, &c->lease))
 		return false;
 	c->leases++;
-	if (accel_queue_new(c->lease, NULL, &c->queue)) {
+	if (accel_queue_new(c->lease, &opts, &c->queue)) {
 		accel_lease_release(c->lease);
 		return false;
 	}
@@ -461,7 +466,7 @@ int main(int argc, char **argv)
 			if (rnd(&c, 3) == 0)
 				run_one(&c);
 			else if (!with_lease(&c))
-				c.lost++;
+				c.refused++;
 		}
 		close_device(&c);
 		if (!rss_early && now_ms() - start > seconds * 1000 / 3) {
@@ -469,9 +474,9 @@ int main(int argc, char **argv)
 			fds_early = nfds();
 		}
 	}
-	printf("jobs=%" PRIu64 " runs=%" PRIu64 " ok=%" PRIu64 " cancelled=%" PRIu64 " lost=%" PRIu64 " retried=%" PRIu64
-	       " leases=%" PRIu64 " opened=%" PRIu64 " rss_early=%ld rss=%ld fds_early=%d fds=%d wrong=%s\n",
-	       c.jobs, c.runs, c.ok, c.cancelled, c.lost, c.retried, c.leases, c.opened, rss_early, rss_kib(),
+	printf("jobs=%" PRIu64 " runs=%" PRIu64 " ok=%" PRIu64 " cancelled=%" PRIu64 " lost=%" PRIu64 " refused=%" PRIu64
+	       " retried=%" PRIu64 " leases=%" PRIu64 " opened=%" PRIu64 " rss_early=%ld rss=%ld fds_early=%d fds=%d wrong=%s\n",
+	       c.jobs, c.runs, c.ok, c.cancelled, c.lost, c.refused, c.retried, c.leases, c.opened, rss_early, rss_kib(),
 	       fds_early, nfds(), c.wrong ? c.wrong : "none");
 	close_device(&c);
 	accel_plan_unref(c.cpu_sha);

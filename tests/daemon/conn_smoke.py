@@ -15,7 +15,7 @@ import time
 
 from fault_a1 import stats
 from lib import BIN, HOST, NQN, NS_ALL, NS_RAM, Accel, Daemon, Suite, check, conf, crc32c, equal, status, until
-from nvmetcp import FLUSH, KEEP_ALIVE, READ, WRITE, Closed, Queue, sgl_inline, sgl_transport, sqe, sqe_cid
+from nvmetcp import FLUSH, KEEP_ALIVE, READ, WRITE, Closed, Command, sgl_inline, sgl_transport, sqe, sqe_cid
 
 suite = Suite()
 
@@ -156,7 +156,6 @@ def segment(d):
                 e, x = sqe(FLUSH, nsid=NS_RAM), b""
             else:
                 e, x = sqe(0x55, nsid=NS_RAM), b""
-            from nvmetcp import Command
             h.q.cmds[cid] = Command(sqe_cid(e, cid), b"", 512 if k == 1 else 0)
             out += h.q.capsule(sqe_cid(e, cid), x)
             cids.append((cid, k))
@@ -218,32 +217,26 @@ def capsules(d):
             pass
 
 
-def small(more=""):
-    return conf("memory = 16M\nmax_transfer = 1M\n" + more)
-
-
-@suite.test("a host that takes memory and does not move is closed when others wait for it; nobody else is", 60, own=True)
+@suite.test("a host that takes memory and does not move is closed when others wait for it", 60, own=True)
 def stalled():
-    d = Daemon(small())
+    d = Daemon(conf("memory = 16M\nmax_transfer = 1M\n"))
     try:
-        bad = [d.host(hostnqn=HOST[:-2] + "%02d" % i, sqsize=63) for i in range(6)]
+        bad = [d.host(hostnqn=HOST[:-2] + "%02d" % i, sqsize=63) for i in range(8)]
         for h in bad:
             h.q.auto_r2t = False
             for i in range(20):
-                h.q.submit_write(NS_RAM, i * 2048, bytes(1 << 20), inline=False)
+                # Nobody has a lease of that slot: it is buffered first and refused then.
+                h.q.submit_write(NS_ALL, (1 << 24) // 512, bytes(1 << 20), inline=False)
         with d.host() as h:
             at = time.monotonic()
-            data = random.randbytes(1 << 20)
             n = 0
-            while True:                                   # what finds no memory is to be tried again
-                c = h.q.write(NS_RAM, 0, data, inline=False, timeout=25)
-                if c.sc == 0:
-                    break
-                status(c, 0x022, "a write that found no memory", dnr=False)
+            # What finds no memory is worth another try.
+            while h.q.write(NS_ALL, (1 << 24) // 512, bytes(1 << 20), inline=False, timeout=25).sc == 0x022:
                 n += 1
                 check(n < 5, "%d times no memory", n)
+            check(n, "there was memory")
             check(time.monotonic() - at < 25, "it took %.1f s", time.monotonic() - at)
-            equal(h.q.read(NS_RAM, 0, 1 << 20).data, data, "what was written")
+            status(h.q.read(NS_RAM, 0, 512), 0, "the host that was patient")
         check("stalled" in d.log(), "nobody was closed for it")
         for h in bad:
             h.close()

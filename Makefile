@@ -14,8 +14,13 @@ VERSION := 0.1.0
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 BINDIR ?= $(PREFIX)/bin
+SBINDIR ?= $(PREFIX)/sbin
+UNITDIR ?= $(PREFIX)/lib/systemd/system
+UDEVDIR ?= $(PREFIX)/lib/udev
+SYSUSERSDIR ?= $(PREFIX)/lib/sysusers.d
 INCDIR ?= $(PREFIX)/include
 MANDIR ?= $(PREFIX)/share/man
+DOCDIR ?= $(PREFIX)/share/doc/nvme-accel
 
 B := build
 ifdef SAN
@@ -60,8 +65,8 @@ TOOL_OBJS := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tools/accel/*.c)))
 ACCELD_OBJS := $(patsubst %.c,$(B)/%.o,$(sort $(wildcard tools/acceld/*.c)))
 ACCELD_LAYERS := device nvmetcp model engine wire base
 
-.PHONY: all demo check bench install uninstall clean deps lint tests fuzz docs
-all: $(B)/libaccel.so $(B)/libaccel.a $(B)/accel $(if $(wildcard tools/acceld/main.c),$(B)/acceld)
+.PHONY: all demo demo-vm check bench install uninstall clean deps lint tests fuzz docs
+all: $(B)/libaccel.so $(B)/libaccel.a $(B)/accel $(B)/accel_id $(if $(wildcard tools/acceld/main.c),$(B)/acceld)
 
 $(B)/%.o: %.c
 	@mkdir -p $(@D)
@@ -94,6 +99,10 @@ $(B)/accel: $(TOOL_OBJS) $(B)/libaccel.so
 	$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $(TOOL_OBJS) -L$(B) -laccel $(TOOL_LIBS) -pthread \
 		-Wl,-rpath,'$$ORIGIN:$$ORIGIN/../lib'
 
+# What udev asks about nodes: the identity's decoder and no more.
+$(B)/accel_id: $(B)/tools/accel-id/main.o $(B)/wire.a $(B)/base.a
+	$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^
+
 $(B)/acceld: $(ACCELD_OBJS) $(foreach l,$(ACCELD_LAYERS),$(B)/$(l).a)
 	$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(ENGINE_LIBS) -pthread
 
@@ -124,10 +133,16 @@ $(FUZZERS): %: %.o $(B)/libaccel.a
 	$(CC) -fsanitize=fuzzer,address,undefined -o $@ $^ $(LIBS)
 fuzz: $(FUZZERS)
 
+# A client for the soak test of the daemon.
+$(B)/soak_client: $(B)/tests/daemon/soak_client.o $(B)/libaccel.a
+	$(CC) $(SANFLAGS) -o $@ $^ $(LIBS)
+
 deps:
 	scripts/deps.sh
 demo:
 	scripts/demo.sh
+demo-vm:
+	scripts/demo-vm.sh
 check:
 	scripts/check.sh
 bench:
@@ -140,8 +155,8 @@ $(B)/man/man3/libaccel.3: scripts/mkman3.py $(HEADERS)
 	@rm -f $(@D)/*.3
 	python3 scripts/mkman3.py include/accel $(@D)
 docs: $(B)/man/man3/libaccel.3
-	@mkdir -p $(B)/man/man1 $(B)/html
-	cp Documentation/man/*.1 $(B)/man/man1/
+	@mkdir -p $(B)/html $(foreach n,1 5 8,$(B)/man/man$(n))
+	for n in 1 5 8; do cp Documentation/man/*.$$n $(B)/man/man$$n/ || exit 1; done
 	for f in Documentation/*.rst; do rst2html5 --strict --syntax-highlight=none $$f \
 		$(B)/html/$$(basename $$f .rst).html || exit 1; done
 
@@ -162,8 +177,16 @@ install: all $(B)/man/man3/libaccel.3
 	install -m 644 $(HEADERS) $(DESTDIR)$(INCDIR)/accel
 	install -m 644 include/uapi/linux/nvme_accel.h $(DESTDIR)$(INCDIR)/accel
 	install -m 755 $(B)/accel $(DESTDIR)$(BINDIR)
-	install -d $(DESTDIR)$(MANDIR)/man1 $(DESTDIR)$(MANDIR)/man3
-	install -m 644 Documentation/man/*.1 $(DESTDIR)$(MANDIR)/man1
+	install -d $(DESTDIR)$(SBINDIR) $(DESTDIR)$(UNITDIR) $(DESTDIR)$(UDEVDIR)/rules.d $(DESTDIR)$(DOCDIR)
+	install -m 755 $(B)/acceld $(DESTDIR)$(SBINDIR)
+	sed 's|@SBINDIR@|$(SBINDIR)|' dist/acceld.service >$(DESTDIR)$(UNITDIR)/acceld.service
+	install -m 644 dist/acceld.conf $(DESTDIR)$(DOCDIR)/acceld.conf.example
+	install -m 755 $(B)/accel_id $(DESTDIR)$(UDEVDIR)/accel_id
+	sed 's|@UDEVDIR@|$(UDEVDIR)|' dist/udev/59-accel.rules >$(DESTDIR)$(UDEVDIR)/rules.d/59-accel.rules
+	install -d $(DESTDIR)$(SYSUSERSDIR)
+	install -m 644 dist/udev/accel-sysusers.conf $(DESTDIR)$(SYSUSERSDIR)/accel.conf
+	install -d $(foreach n,1 3 5 8,$(DESTDIR)$(MANDIR)/man$(n))
+	for n in 1 5 8; do install -m 644 Documentation/man/*.$$n $(DESTDIR)$(MANDIR)/man$$n || exit 1; done
 	install -m 644 $(B)/man/man3/*.3 $(DESTDIR)$(MANDIR)/man3
 	[ -n "$(DESTDIR)" ] || [ "$$(id -u)" -ne 0 ] || PATH=$$PATH:/sbin:/usr/sbin ldconfig
 
@@ -173,6 +196,10 @@ uninstall:
 	rm -rf $(DESTDIR)$(INCDIR)/accel
 	rm -f $(DESTDIR)$(MANDIR)/man1/accel.1 $(DESTDIR)$(MANDIR)/man1/accel-*.1
 	rm -f $(DESTDIR)$(MANDIR)/man3/accel_*.3 $(DESTDIR)$(MANDIR)/man3/libaccel.3
+	rm -f $(DESTDIR)$(SBINDIR)/acceld $(DESTDIR)$(UNITDIR)/acceld.service $(DESTDIR)$(UDEVDIR)/accel_id
+	rm -f $(DESTDIR)$(UDEVDIR)/rules.d/59-accel.rules $(DESTDIR)$(MANDIR)/man8/acceld.8
+	rm -f $(DESTDIR)$(MANDIR)/man5/acceld.conf.5 $(DESTDIR)$(SYSUSERSDIR)/accel.conf
+	rm -rf $(DESTDIR)$(DOCDIR)
 
 clean:
 	rm -rf build build-san build-tsan build-fuzz

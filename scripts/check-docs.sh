@@ -61,7 +61,7 @@ for f in "$work"/man3/*.3; do
 	grep -q '^\.so ' "$f" || page "$f" | head -n 2
 done >"$work/pages" 2>&1
 check "manual pages of the calls have no formatting error" cat "$work/pages"
-for f in Documentation/man/*.1; do
+for f in Documentation/man/*.[158]; do
 	check "$(basename "$f") has no formatting error" page "$f"
 done
 n=$((n + 1))

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# All tests: scripts/check.sh [unit|san|tsan|cli|fuzz|lint]... (default: all of them).
+# All tests: scripts/check.sh [lint|unit|san|tsan|cli|daemon|vm|fuzz]... (default: all).
 # The last line is "N passed, N failed, N skipped".
 #   FUZZ_SECONDS  how long each fuzz target runs (60)
+#   SOAK_SECONDS  how long clients, cuts and restarts torment the daemon (180)
 set -u
 cd "$(dirname "$0")/.."
 scripts/deps.sh build test || exit 1
@@ -60,17 +61,30 @@ run_cli() {
 	title "The command"
 	suite tests/cli/*.sh
 }
+# The daemon runs with sanitizers; who talks to it is the ordinary build.
+run_daemon() {
+	title "The daemon"
+	build command all build/soak_client
+	build daemon SAN=address,undefined B=build-san build-san/acceld
+	# shellcheck disable=SC2046
+	ACCELD=$PWD/build-san/acceld suite $(find tests/daemon -maxdepth 1 -type f -perm -u+x \( -name '*.py' -o -name '*.sh' \) | sort)
+}
+run_vm() {
+	title "The inbox NVMe driver, in virtual machines"
+	build command all
+	suite tests/vm/test_*.sh
+}
 run_fuzz() {
 	title "Fuzz targets, ${FUZZ_SECONDS:-60} s each"
 	build fuzzers FUZZ=1 fuzz
 	suite scripts/fuzz.sh
 }
 
-for part in "${@:-lint unit san tsan cli fuzz}"; do
+for part in "${@:-lint unit san tsan cli daemon vm fuzz}"; do
 	for p in $part; do
 		case $p in
-		lint | unit | san | tsan | cli | fuzz) "run_$p" ;;
-		*) echo "check.sh: $p: not one of lint, unit, san, tsan, cli, fuzz" >&2; exit 2 ;;
+		lint | unit | san | tsan | cli | daemon | vm | fuzz) "run_$p" ;;
+		*) echo "check.sh: $p: not one of lint, unit, san, tsan, cli, daemon, vm, fuzz" >&2; exit 2 ;;
 		esac
 	done
 done

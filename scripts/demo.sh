@@ -8,7 +8,8 @@ scripts/deps.sh build
 make -s -j"$(nproc)" all
 
 dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+daemon=
+trap '[ -z "$daemon" ] || kill "$daemon" 2>/dev/null; rm -rf "$dir"' EXIT
 if [ $# -gt 0 ]; then
 	file=$1
 else
@@ -55,3 +56,31 @@ rm "$dir/shards/$name.ec.001" "$dir/shards/$name.ec.004"
 tidy accel ec decode -o "$dir/back" "$dir/shards/$name"
 same "$dir/back" "accel ec decode"
 run accel selftest
+
+printf '\nTwo hosts: a daemon that has accelerators, and a client that reaches them by NVMe/TCP (here on loopback):\n'
+say "acceld"
+acceld -l 127.0.0.1:0 2>"$dir/daemon" &
+daemon=$!
+tries=0
+until port=$(sed -n 's/.*listening addr=127.0.0.1:\([0-9]*\).*/\1/p' "$dir/daemon") && [ -n "$port" ]; do
+	tries=$((tries + 1))
+	if [ $tries -gt 100 ] || ! kill -0 "$daemon" 2>/dev/null; then
+		cat "$dir/daemon" >&2
+		echo "demo.sh: the daemon did not start" >&2
+		exit 1
+	fi
+	sleep 0.1
+done
+cat "$dir/daemon"
+run accel list --discover "127.0.0.1:$port" --transport tcp
+dev="tcp://127.0.0.1:$port/nqn.2026-11.local.accel:acceld?nsid=1"
+say "accel compress -v -d '$dev' -o out.gz file; gunzip -c out.gz | cmp - file"
+rm -f "$dir/back"
+tidy accel compress -v -d "$dev" -f -o "$dir/out.gz" "$file"
+gunzip -c "$dir/out.gz" >"$dir/back"
+same "$dir/back" gunzip
+run accel stats -d "$dev" | head -n 12
+kill "$daemon"
+wait "$daemon" || :
+daemon=
+printf '\nThe same through the inbox NVMe driver, in a virtual machine: make demo-vm\n'

@@ -34,17 +34,22 @@ bool device_cancel_locked(struct device *dev, struct device_cmd *cmd)
 	return model_cancel(dev->model, &cmd->m) != 0;
 }
 
-void device_submit(struct device *dev, struct device_cmd *const *cmds, unsigned int n)
+void device_submit_at(struct device *dev, struct device_cmd *const *cmds, unsigned int n, uint64_t now_ns)
 {
 	unsigned int i;
 
 	device_lock(dev);
 	/* What is due comes before what is new. */
-	device_tick_locked(dev, device_now(dev));
+	device_tick_locked(dev, now_ns);
 	for (i = 0; i < n; i++)
 		device_submit_locked(dev, cmds[i]);
 	device_run_locked(dev);
 	device_unlock(dev);
+}
+
+void device_submit(struct device *dev, struct device_cmd *const *cmds, unsigned int n)
+{
+	device_submit_at(dev, cmds, n, wait_now_ns());
 }
 
 bool device_cancel(struct device *dev, struct device_cmd *cmd)

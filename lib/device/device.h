@@ -60,6 +60,8 @@ void device_stop(struct device *dev);
 void device_rest(struct device *dev);
 
 void device_submit(struct device *dev, struct device_cmd *const *cmds, unsigned int n);
+/* For whoever knows the time of a moment ago (ns of CLOCK_MONOTONIC), and need not have it read again. */
+void device_submit_at(struct device *dev, struct device_cmd *const *cmds, unsigned int n, uint64_t now_ns);
 /* Abort, or a lost connection: the command ends soon. False if it was not held any more. cmd must be the caller's
  * still: submitted, and not given to anybody else since. */
 bool device_cancel(struct device *dev, struct device_cmd *cmd);

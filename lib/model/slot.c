@@ -109,12 +109,24 @@ static void take_turn(struct model *m, struct slot *s, uint8_t alias, uint64_t n
 		hold_answer(m, s, before);
 }
 
+/* Where the first stage stands in the table of operations: mostly where the slot's last job's did. 0xff: nowhere. */
+static uint8_t op_index(const struct model *m, const struct slot *s, const struct wire_desc *d)
+{
+	const struct wire_op *ops = m->id.ops, *op;
+
+	if (!d->nstage)
+		return 0xff;
+	if (s->op < m->id.nops && ops[s->op].op == d->stage[0].op && ops[s->op].alg == d->stage[0].alg)
+		return s->op;
+	op = wire_find_op(&m->id, d->stage[0].op, d->stage[0].alg);
+	return op ? (uint8_t)(op - ops) : 0xff;
+}
+
 static void take_request(struct model *m, struct slot *s, uint64_t now)
 {
 	const struct wire_desc *d = &m->desc;
-	const struct wire_op *op = d->nstage ? wire_find_op(&m->id, d->stage[0].op, d->stage[0].alg) : NULL;
 
-	s->op = op ? (uint8_t)(op - m->id.ops) : 0xff;
+	s->op = op_index(m, s, d);
 	s->flags = d->flags;
 	s->cookie = d->cookie;
 	s->stream = d->stream;

@@ -289,6 +289,20 @@ bool ns_is_accel(const struct ns *ns);
 /* Commands that it holds now, for the statistics. */
 unsigned int ns_held(struct ns *ns);
 
+/*
+ * Accelerators take the commands that arrive in one turn of a reactor together: one turn of the device's lock serves
+ * them all. Whoever executes commands sees to it that ns_turn_end() follows before it sends, or sleeps.
+ */
+#define NS_BATCH 64u
+struct ns_batch {
+	struct ns *ns;			/* of all of them */
+	unsigned int n;
+	uint32_t nbytes;
+	struct device_cmd *cmd[NS_BATCH];
+};
+struct ns_batch *reactor_batch(struct reactor *r);
+void ns_turn_end(struct reactor *r);
+
 /* ---- The target ---- */
 
 struct subsys {

@@ -269,6 +269,7 @@ void conns_turn_end(struct reactor *r)
 {
 	struct conn *c;
 
+	ns_turn_end(r);
 	if (r->dirty)
 		r->now = now_ns();
 	while ((c = r->dirty)) {
@@ -276,6 +277,7 @@ void conns_turn_end(struct reactor *r)
 		c->dirty = false;
 		if (turn_end(c))
 			conn_free(c);
+		ns_turn_end(r);		/* what it executed because there was memory, or room, again */
 	}
 	tally_flush(r);
 }

@@ -71,6 +71,7 @@ struct reactor {
 	struct reactor_timer stall;
 	struct reactor_msg drain, stop;
 	struct tally tally;
+	struct ns_batch batch;
 	struct tx_batch tx;
 	uint8_t rbuf[RBUF_NBYTES];
 };

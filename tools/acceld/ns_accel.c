@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include "ns.h"
 
+#define BATCH_NBYTES (256u << 10)
+
 struct ns_accel {
 	struct ns ns;			/* first */
 	struct device *dev;
@@ -29,14 +31,35 @@ static void done(struct device_cmd *cmd, uint16_t nvme_status)
 	req_complete(req, nvme_status);
 }
 
+static void flush(struct ns_batch *b, uint64_t now_ns)
+{
+	unsigned int n = b->n;
+
+	b->n = 0;
+	b->nbytes = 0;
+	device_submit_at(accel(b->ns)->dev, b->cmd, n, now_ns);
+}
+
+void ns_turn_end(struct reactor *r)
+{
+	struct ns_batch *b = reactor_batch(r);
+
+	if (b->n)
+		flush(b, reactor_now(r));
+}
+
+/* It may still be in the batch: then it is submitted first, which may end it already. */
 static void cancel(struct req *req)
 {
+	ns_turn_end(req_reactor(req));
 	device_cancel(accel(req->ns)->dev, &req->u.dev);
 }
 
 /* The data are in req->iov, and stay until the request completes: the device may work in place. */
 static void execute(struct req *req)
 {
+	struct reactor *r = req_reactor(req);
+	struct ns_batch *b = reactor_batch(r);
 	struct device_cmd *cmd = &req->u.dev;
 
 	if (ns_gone(req->ns)) {
@@ -45,7 +68,14 @@ static void execute(struct req *req)
 	}
 	cmd->m.iov = req->iov;
 	cmd->m.niov = req->niov;
-	device_submit(accel(req->ns)->dev, &cmd, 1);
+	if (b->n && b->ns != req->ns)
+		flush(b, reactor_now(r));
+	b->ns = req->ns;
+	b->cmd[b->n++] = cmd;
+	b->nbytes += req->nbytes;
+	/* What cannot be done in place is copied under the lock: that others wait for it has a limit. */
+	if (b->n == NS_BATCH || b->nbytes >= BATCH_NBYTES)
+		flush(b, reactor_now(r));
 }
 
 static uint16_t parse(struct ns *ns, struct req *req)

@@ -171,6 +171,11 @@ void reactor_del(struct reactor *r, struct source *src)
 	epoll_ctl(r->epfd, EPOLL_CTL_DEL, src->fd, NULL);
 }
 
+struct ns_batch *reactor_batch(struct reactor *r)
+{
+	return &r->batch;
+}
+
 /* ---- The loop ---- */
 
 /*

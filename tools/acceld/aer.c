@@ -57,8 +57,8 @@ static void aer_report(struct ctrl *ctrl)
 void ctrl_event(struct ctrl *ctrl, enum event event)
 {
 	pthread_mutex_lock(&ctrl->lock);
-	/* What has been reported and not read yet covers this one. */
-	if (!ctrl->masked[event])
+	/* What has been reported and not read yet covers this one; what the host does not want to hear is not kept. */
+	if (!ctrl->masked[event] && ctrl->aec & events[event].enable)
 		ctrl->pending[event] = true;
 	pthread_mutex_unlock(&ctrl->lock);
 	aer_report(ctrl);

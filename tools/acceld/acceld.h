@@ -93,6 +93,7 @@ struct conf_listen {
 	struct sockaddr_storage addr;
 	socklen_t addrlen;
 	char text[80];			/* "127.0.0.1:4420", "[::1]:4420" */
+	uint16_t port;			/* atomic: that it has got, as a number (listen_update) */
 };
 
 struct conf {
@@ -356,7 +357,7 @@ int target_reload(struct target *t, struct conf *conf);
 
 /* listen.c: 0 or -errno after a message that names the address. Listeners of addresses that are not in conf any more
  * are closed (their connections stay). */
-int listen_update(struct target *t, const struct conf *conf);
+int listen_update(struct target *t, struct conf *conf);
 void listen_stop(struct target *t);
 
 #endif

@@ -16,7 +16,7 @@
 /* An address, IPv4 also where a socket shows it mapped into IPv6. */
 struct addr {
 	int family;
-	uint16_t port;			/* 0: a free one was taken, only the socket knows which */
+	uint16_t port;
 	uint8_t b[16];
 };
 
@@ -59,8 +59,7 @@ static bool listener_addr(const struct conf_listen *l, const struct conn *conn, 
 	struct addr local = addr_of(conn_local(conn));
 
 	*a = addr_of(&l->addr);
-	if (!a->port)
-		a->port = local.port;
+	a->port = __atomic_load_n(&l->port, __ATOMIC_RELAXED);
 	if (addr_is_any(a)) {
 		if (a->family != local.family)
 			return false;

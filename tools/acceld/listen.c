@@ -325,7 +325,7 @@ static void keep_old(struct listeners *all, bool old)
 	}
 }
 
-int listen_update(struct target *t, const struct conf *conf)
+int listen_update(struct target *t, struct conf *conf)
 {
 	struct listeners *all = listeners_get(t);
 	struct listener *l;
@@ -343,6 +343,9 @@ int listen_update(struct target *t, const struct conf *conf)
 			l->wanted = true;
 		if (one)
 			rc = one;
+		else
+			__atomic_store_n(&conf->listen[i].port, ntohs(*port_of(l ? &l->actual : &all->first->actual)),
+					 __ATOMIC_RELAXED);
 	}
 	keep_old(all, rc);
 	close_unwanted(all);

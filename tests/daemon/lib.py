@@ -108,7 +108,8 @@ class Daemon:
         self.env["ASAN_OPTIONS"] = "quarantine_size_mb=16:%s" % self.env.get("ASAN_OPTIONS", "")
         self.env["UBSAN_OPTIONS"] = "print_stacktrace=1:%s" % self.env.get("UBSAN_OPTIONS", "")
         with open(BIN, "rb") as f:
-            self.sanitized = b"__asan_init" in f.read()
+            code = f.read()
+        self.sanitized = b"__asan_init" in code or b"__tsan_init" in code
         self.args, self.port, self.nstart = list(args), port, 0
         self.fixed = port                      # a restarted daemon takes the port that it had
         self.text = text or conf()

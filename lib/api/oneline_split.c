@@ -37,7 +37,7 @@ static bool lease_was_lost(int err, const struct accel_result *r, size_t n)
 	return err == -ESTALE;
 }
 
-/* All of them; once more under another lease if ours came to its end (a device that restarted, a path that was away). */
+/* All of them; once more under another lease if ours came to its end: a device restarted, a path was away. */
 static int hold_run(struct hold *h, const struct accel_plan *plan, struct accel_job *jobs, struct accel_result *results,
 		    size_t n, uint64_t deadline)
 {

@@ -10,6 +10,7 @@
  *   tcp_assoc.c  the association with a controller: set up, kept alive, set up again
  *   tcp_find.c   discovery, scans, the namespace that a name without one means
  *   tcp_queue.c  a transport queue: an I/O connection that comes back
+ *   tcp_watch.c  its descriptor to poll
  *   tcp.c        the transport's table
  *
  * Nothing here waits but what is said to: a connection and an association are driven by whoever calls, a step at
@@ -296,7 +297,32 @@ int tcp_find_subsystem(struct transport_env *env, struct tcp_name *name);
 int tcp_find_namespace(struct transport_dev *dev);
 int tcp_scan(struct transport_env *env, const char *options, int (*found)(void *arg, const char *name), void *arg);
 
-/* ---- tcp_queue.c ---- */
+/* ---- tcp_queue.c, tcp_watch.c ---- */
+
+#define TCP_TICK_MS 5u			/* while there is no connection */
+
+struct transport_queue {
+	struct transport_dev *dev;
+	struct tcp_conn conn;
+	unsigned int depth, nheld;	/* commands that the caller has here at most, and now */
+	uint16_t qid;			/* 0: none */
+	uint32_t generation;		/* of the association that the connection belongs to */
+	int error;			/* why there is no connection */
+	unsigned int fails;
+	uint64_t retry_ns, keep_ns;	/* Keep Alive need not be thought of before */
+	uint64_t max_nbytes;		/* of one command */
+	struct transport_cmd *first, *last;	/* not (all) sent yet */
+	struct transport_cmd *done_first, *done_last;
+	unsigned int ndone;
+	/* Looking at the socket before sleeping on it. */
+	uint64_t spin_ns;
+	int credit;
+	/* For whoever polls. */
+	int epoll_fd, timer_fd;
+	unsigned int watched;		/* the connection that the first one knows */
+	short events;			/* and what it waits for there */
+	uint64_t armed_ns;
+};
 
 int tcp_queue_new(struct transport_dev *dev, unsigned int depth, struct transport_queue **q);
 void tcp_queue_free(struct transport_queue *q);
@@ -304,5 +330,7 @@ int tcp_queue_submit(struct transport_queue *q, struct transport_cmd **cmds, uns
 int tcp_queue_reap(struct transport_queue *q, struct transport_cmd **done, unsigned int max, unsigned int min,
 		   int timeout_ms);
 int tcp_queue_fd(struct transport_queue *q);
+/* After every call: what the descriptor is to wait for from now on. */
+void tcp_queue_watch(struct transport_queue *q, uint64_t now);
 
 #endif

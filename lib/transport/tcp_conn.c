@@ -296,6 +296,7 @@ static const char *connect_why(const struct tcp_conn *c, const struct tcp_req *r
 
 void tcp_conn_connect_done(struct tcp_conn *c, const struct tcp_req *r)
 {
+	static const struct tcp_req auth = { .status = NVME_SC_AUTH_REQUIRED };
 	const char *why;
 
 	c->connect = NULL;
@@ -312,8 +313,7 @@ void tcp_conn_connect_done(struct tcp_conn *c, const struct tcp_req *r)
 	}
 	/* AUTHREQ: authentication is wanted, by this protocol or another. */
 	if (r->result & 0x60000) {
-		tcp_conn_log(c, TCP_LOG_ERROR, "%s", connect_why(c, &(struct tcp_req){ .status = NVME_SC_AUTH_REQUIRED },
-								  &c->error));
+		tcp_conn_log(c, TCP_LOG_ERROR, "%s", connect_why(c, &auth, &c->error));
 		return;
 	}
 	c->cntlid = (uint16_t)r->result;

@@ -367,32 +367,50 @@ static int subsystem(struct transport_env *env, const struct tcp_name *name, con
 	return ret;
 }
 
+/* Whether the subsystem has accelerators; the only one need not be asked. */
+static int has_accelerators(struct transport_env *env, const struct tcp_name *name, const struct tcp_name *at)
+{
+	struct candidates have = { 0, 0, NULL };
+	int ret = subsystem(env, name, at, &have);
+
+	free(have.c);
+	return ret ? ret : have.n ? 0 : -ENOENT;
+}
+
+static void tell_several(struct transport_env *env, const struct records *list, const bool *has)
+{
+	unsigned int i;
+
+	transport_log(env, TCP_LOG_ERROR, "several subsystems have accelerators; say which one, tcp://HOST:PORT/NQN:");
+	for (i = 0; i < list->n; i++)
+		if (has[i])
+			transport_log(env, TCP_LOG_ERROR, "  %.223s", list->rec[i].nqn);
+}
+
 static int pick(struct transport_env *env, struct tcp_name *name, const struct records *list)
 {
-	struct tcp_name at, found;
-	unsigned int i, n = 0;
+	bool has[MAX_RECORDS] = { false };
+	unsigned int i, last = 0, n = 0;
+	struct tcp_name at;
 	int ret = -ENOENT, err;
 
 	for (i = 0; i < list->n; i++) {
-		struct candidates have = { 0, 0, NULL };
-
 		at_record(name, &list->rec[i], &at);
-		err = list->n > 1 ? subsystem(env, name, &at, &have) : 0;
-		free(have.c);
-		if (err)
+		err = list->n > 1 ? has_accelerators(env, name, &at) : 0;
+		if (err && err != -ENOENT)
 			ret = err;
-		if (err || (list->n > 1 && !have.n))
+		if (err)
 			continue;
-		found = at;
+		has[i] = true;
+		last = i;
 		n++;
-		if (n > 1)
-			transport_log(env, TCP_LOG_ERROR, "%s: %.223s", n == 2 ? "several subsystems with accelerators" :
-				      "and", at.nqn);
 	}
-	if (n == 1)
-		*name = found;
 	if (n > 1)
-		transport_log(env, TCP_LOG_ERROR, "and %.223s: say which one, tcp://HOST:PORT/NQN", found.nqn);
+		tell_several(env, list, has);
+	if (n == 1) {
+		at_record(name, &list->rec[last], &at);
+		*name = at;
+	}
 	return n == 1 ? 0 : n ? -EINVAL : ret;
 }
 
@@ -406,7 +424,8 @@ int tcp_find_subsystem(struct transport_env *env, struct tcp_name *name)
 		ret = pick(env, name, &list);
 	if (ret == -ENOENT) {
 		tcp_name_addr(name, addr, sizeof(addr));
-		transport_log(env, TCP_LOG_ERROR, "tcp://%.100s: discovery finds no subsystem with accelerators", addr);
+		transport_log(env, TCP_LOG_ERROR, "tcp://%.100s: discovery finds no subsystem with accelerators",
+			      addr);
 	}
 	free(list.rec);
 	return ret;

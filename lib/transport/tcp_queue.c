@@ -8,15 +8,12 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 #include "tcp.h"
 
 #define NBUF 131072u			/* of the receive buffer */
 #define HOLD_MS 1000u			/* that a command waits for a connection to come back */
 #define SLICE_MS 200			/* SO_RCVTIMEO */
-#define TICK_MS 5u			/* while there is no connection */
 #define IDLE_NS 10000000u		/* after which the peer may have gone unnoticed */
 #define RETRY_MIN_MS 10u
 #define RETRY_MAX_MS 500u
@@ -25,29 +22,6 @@
 #define SPIN_MAX 16
 #define SPIN_LOST 4			/* for each look in vain */
 #define SPIN_PAUSE (-200)		/* waits until the next try */
-
-struct transport_queue {
-	struct transport_dev *dev;
-	struct tcp_conn conn;
-	unsigned int depth, nheld;	/* commands that the caller has here at most, and now */
-	uint16_t qid;			/* 0: none */
-	uint32_t generation;		/* of the association that the connection belongs to */
-	int error;			/* why there is no connection */
-	unsigned int fails;
-	uint64_t retry_ns, keep_ns;	/* Keep Alive need not be thought of before */
-	uint64_t max_nbytes;		/* of one command */
-	struct transport_cmd *first, *last;	/* not (all) sent yet */
-	struct transport_cmd *done_first, *done_last;
-	unsigned int ndone;
-	/* Looking at the socket before sleeping on it. */
-	uint64_t spin_ns;
-	int credit;
-	/* For whoever polls. */
-	int epoll_fd, timer_fd;
-	unsigned int watched;		/* the connection that the first one knows */
-	short events;			/* and what it waits for there */
-	uint64_t armed_ns;
-};
 
 /* In transport_cmd.priv. */
 struct tcp_cmd {
@@ -338,77 +312,6 @@ static void tend(struct transport_queue *q, uint64_t now)
 	}
 }
 
-/* ---- For whoever polls ---- */
-
-static void watch_socket(struct transport_queue *q)
-{
-	struct tcp_conn *c = &q->conn;
-	struct epoll_event ev = { .events = 0 };
-	short events = tcp_conn_events(c);
-
-	if (c->fd < 0 || (q->watched == c->starts && q->events == events))
-		return;
-	ev.events = (events & POLLIN ? EPOLLIN : 0u) | (events & POLLOUT ? EPOLLOUT : 0u);
-	/* A socket that was closed is not in the set any more, whatever its number. */
-	epoll_ctl(q->epoll_fd, q->watched == c->starts ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, c->fd, &ev);
-	q->watched = c->starts;
-	q->events = events;
-}
-
-/* When a call is due at the latest; UINT64_MAX: not before something comes. */
-static uint64_t due(const struct transport_queue *q, uint64_t now)
-{
-	if (q->done_first)
-		return now;
-	if (q->conn.state != TCP_LIVE)
-		return q->first ? now + TICK_MS * TCP_NS_PER_MS : UINT64_MAX;
-	return q->conn.nbusy ? q->conn.check_ns : UINT64_MAX;
-}
-
-/* Set again when it has gone off (which makes it unreadable), or is too late; too early does no harm. */
-static void queue_watch(struct transport_queue *q, uint64_t now)
-{
-	struct itimerspec it = { { 0, 0 }, { 0, 0 } };
-	uint64_t when;
-
-	if (q->epoll_fd < 0)
-		return;
-	watch_socket(q);
-	when = due(q, now);
-	if (q->armed_ns > now && when >= q->armed_ns)
-		return;
-	q->armed_ns = when;
-	if (when != UINT64_MAX) {
-		it.it_value.tv_sec = (time_t)(when / 1000000000u);
-		it.it_value.tv_nsec = (long)(when % 1000000000u);
-	}
-	timerfd_settime(q->timer_fd, TFD_TIMER_ABSTIME, &it, NULL);
-}
-
-int tcp_queue_fd(struct transport_queue *q)
-{
-	struct epoll_event ev = { .events = EPOLLIN };
-
-	if (q->epoll_fd >= 0)
-		return q->epoll_fd;
-	q->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (q->epoll_fd < 0)
-		return -errno;
-	q->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (q->timer_fd < 0 || epoll_ctl(q->epoll_fd, EPOLL_CTL_ADD, q->timer_fd, &ev)) {
-		int ret = -errno;
-
-		if (q->timer_fd >= 0)
-			close(q->timer_fd);
-		close(q->epoll_fd);
-		q->epoll_fd = q->timer_fd = -1;
-		return ret;
-	}
-	q->armed_ns = UINT64_MAX;
-	queue_watch(q, tcp_now());
-	return q->epoll_fd;
-}
-
 int tcp_queue_submit(struct transport_queue *q, struct transport_cmd **cmds, unsigned int n)
 {
 	uint64_t now = tcp_now(), mask = (1ull << q->dev->lbads) - 1;
@@ -439,7 +342,7 @@ int tcp_queue_submit(struct transport_queue *q, struct transport_cmd **cmds, uns
 	}
 	c->heard_ns = now;
 	tend(q, now);
-	queue_watch(q, now);
+	tcp_queue_watch(q, now);
 	return i ? (int)i : -EAGAIN;
 }
 
@@ -485,7 +388,7 @@ static void wait_down(struct transport_queue *q, uint64_t now, uint64_t deadline
 	int ms = ms_until(now, deadline);
 
 	if (q->first)
-		ms = BASE_MIN(ms, (int)TICK_MS);
+		ms = BASE_MIN(ms, (int)TCP_TICK_MS);
 	if (q->conn.fd < 0 && q->first && !pthread_mutex_trylock(&q->dev->lock)) {
 		p.fd = q->dev->admin.fd;
 		p.events = tcp_conn_events(&q->dev->admin);
@@ -570,7 +473,7 @@ int tcp_queue_reap(struct transport_queue *q, struct transport_cmd **done, unsig
 			q->conn.heard_ns = now;
 	}
 	max = take(q, done, max);
-	queue_watch(q, now);
+	tcp_queue_watch(q, now);
 	return (int)max;
 }
 
@@ -603,7 +506,7 @@ static int connect_first(struct transport_queue *q)
 			return q->error;
 		if (q->error == -ECONNREFUSED || now >= deadline)
 			return 0;
-		wait_down(q, now, BASE_MIN(deadline, now + TICK_MS * TCP_NS_PER_MS));
+		wait_down(q, now, BASE_MIN(deadline, now + TCP_TICK_MS * TCP_NS_PER_MS));
 		now = tcp_now();
 	}
 }

@@ -316,8 +316,8 @@ static bool success_after_half(struct tgt_conn *c, struct tgt_req *r)
 /* The data of the first answer are rubbish: not those of a lease page, which would be believed to be one. */
 static bool answer_twice(struct tgt_conn *c, struct tgt_req *r)
 {
-	return r->nbytes > 4096 && once(c, r, NVME_IO_READ) && tgt_c2h(c, cid_of(r), r->buf, 0, r->nbytes, true, true) &&
-	       tgt_rsp(c, r, 0, 0);
+	return r->nbytes > 4096 && once(c, r, NVME_IO_READ) &&
+	       tgt_c2h(c, cid_of(r), r->buf, 0, r->nbytes, true, true) && tgt_rsp(c, r, 0, 0);
 }
 
 static bool r2t_for_capsule(struct tgt_conn *c, struct tgt_req *r)

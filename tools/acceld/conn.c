@@ -98,6 +98,8 @@ void conn_end(struct conn *c, const char *why)
 		return;
 	log_event(c->t, LOG_DEBUG, "disconnecting", "peer=%s qid=%u reason=%s", c->peer, c->qid, why);
 	c->state = CONN_ENDING;
+	if (c->r->hot == c)
+		c->r->hot = NULL;
 	forget_input(c);
 	drop_r2ts(c);
 	each_req(c, req_cancel);
@@ -114,6 +116,8 @@ void conn_close(struct conn *c, const char *why)
 		return;
 	log_event(c->t, LOG_DEBUG, "disconnected", "peer=%s qid=%u reason=%s", c->peer, c->qid, why);
 	c->state = CONN_CLOSED;
+	if (c->r->hot == c)
+		c->r->hot = NULL;
 	reactor_timer_clear(c->r, &c->timer);
 	close(c->src.fd);	/* and out of the epoll set */
 	c->src.fd = -1;

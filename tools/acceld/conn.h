@@ -64,6 +64,8 @@ struct reactor {
 	uint64_t tick_due, tick_ns;	/* of the namespaces; when it was asked for */
 	uint64_t poll_ns, poll_end;	/* busy poll: longest; end of the present one, 0: none */
 	int32_t credit;
+	unsigned int npoll;		/* turns of the busy poll */
+	struct conn *hot;		/* the connection that brought something last */
 	struct conn *conns, *dirty;
 	uint32_t nconn;			/* atomic: also those that are on their way to it */
 	uint32_t nbusy;			/* atomic: commands in flight that end by themselves */
@@ -156,7 +158,7 @@ void conns_stalled(struct reactor_timer *timer);
 void conn_watch(struct conn *c);
 
 /* conn_rx.c */
-void conn_readable(struct conn *c);
+bool conn_readable(struct conn *c);		/* whether something came */
 void conn_resume(struct conn *c, uint8_t pause);
 void conn_place(struct conn *c, struct req *req, uint32_t off, uint32_t nbytes);
 

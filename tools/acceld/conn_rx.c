@@ -194,8 +194,9 @@ static ssize_t fill(struct conn *c, struct iovec *iov, unsigned int niov)
 	return n < 0 ? 0 : n;
 }
 
-/* True: there may be more. */
-static bool read_some(struct conn *c)
+enum input { INPUT_NONE, INPUT_SOME, INPUT_MORE };	/* MORE: there may be more */
+
+static enum input read_some(struct conn *c)
 {
 	struct iovec iov[REQ_NIOV + 1];
 	unsigned int i, n = ntcp_rx_direct(&c->rx, iov, REQ_NIOV);
@@ -209,17 +210,17 @@ static bool read_some(struct conn *c)
 	iov[n] = (struct iovec){ .iov_base = c->r->rbuf, .iov_len = size };
 	got = fill(c, iov, n + 1);
 	if (got < 0)
-		return false;
+		return INPUT_NONE;
 	if (!got) {
 		conn_close(c, "closed-by-peer");
-		return false;
+		return INPUT_SOME;
 	}
 	c->progress_ns = c->r->now;
 	there = BASE_MIN((size_t)got, direct);
 	if (there)
 		ntcp_rx_direct_done(&c->rx, there);
 	take_all(c, c->r->rbuf, (size_t)got - there);
-	return (size_t)got == direct + size;
+	return (size_t)got == direct + size ? INPUT_MORE : INPUT_SOME;
 }
 
 /* A peer that gets a TermReq may have sent much already; unread, it would turn our end into a reset. */
@@ -235,17 +236,22 @@ static void discard(struct conn *c)
 		conn_close(c, "ended");
 }
 
-void conn_readable(struct conn *c)
+bool conn_readable(struct conn *c)
 {
+	enum input in = INPUT_NONE;
 	unsigned int i;
 
 	if (c->state == CONN_ENDING) {
 		discard(c);
-		return;
+		return true;
 	}
 	for (i = 0; i < READS_A_TURN && c->state < CONN_ENDING && !c->paused; i++) {
-		if (!read_some(c))
+		in = read_some(c);
+		if (in != INPUT_MORE)
 			break;
 		c->r->now = now_ns();
 	}
+	if (in != INPUT_NONE)
+		c->r->hot = c->state < CONN_ENDING && !c->paused ? c : NULL;
+	return i || in != INPUT_NONE;
 }

@@ -19,6 +19,7 @@
 #define TIMER_GRAIN_NS	(4 * NS_PER_MS)	/* timers due within this are run together */
 #define TICK_NS		NS_PER_MS	/* how often namespaces are asked while there is no time to sleep */
 #define STOP_S		30		/* for what still executes when all is to end */
+#define HOT_TURNS	8u		/* of a busy poll: turns from one look at all sockets to the next */
 #define CREDIT_START	4
 #define CREDIT_MAX	16
 #define CREDIT_LOST	4		/* for each poll in vain */
@@ -257,21 +258,39 @@ static int events_wait(struct reactor *r, struct epoll_event *ev, bool sleep)
 	return n;
 }
 
-static bool turn(struct reactor *r, bool sleep)
+static bool events_run(const struct epoll_event *ev, int n)
 {
-	struct epoll_event ev[NEVENTS];
-	int i, n = events_wait(r, ev, sleep);
-	bool worked = n > 0;
+	int i;
 
-	r->now = now_ns();
-	if (messages_run(r))
-		worked = true;
-	timers_run(r);
 	for (i = 0; i < n; i++) {
 		struct source *src = ev[i].data.ptr;
 
 		src->fn(src, ev[i].events);
 	}
+	return n > 0;
+}
+
+/* While it polls, what brought something last is mostly what brings something next. */
+static bool looks_at_hot(struct reactor *r, bool sleep)
+{
+	if (sleep || !r->hot || !r->poll_end)
+		return false;
+	return ++r->npoll % HOT_TURNS;
+}
+
+static bool turn(struct reactor *r, bool sleep)
+{
+	struct epoll_event ev[NEVENTS];
+	bool hot = looks_at_hot(r, sleep), worked;
+	int n = hot ? 0 : events_wait(r, ev, sleep);
+
+	r->now = now_ns();
+	worked = messages_run(r);
+	timers_run(r);
+	if (hot)
+		worked |= r->hot && conn_readable(r->hot);
+	else
+		worked |= events_run(ev, n);
 	if (r->now - r->tick_ns > TICK_NS && r->now >= r->tick_due)
 		tick(r);
 	conns_turn_end(r);

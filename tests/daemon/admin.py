@@ -3,15 +3,19 @@
 """What controllers answer: properties, Identify, log pages, features, events, Abort, in the order in which hosts ask
 (SPDK's initiator, Linux 6.1 and 6.12, nvme-cli), compared with the NVMe Base Specification 2.0 byte by byte; discovery;
 hosts that may and may not connect; the configuration changed while hosts work."""
+import os
 import random
 import re
 import socket
 import struct
+import subprocess
 import sys
 import time
 
+import lib
+
 from fault_a1 import changed, stats, try_conf, without
-from lib import CONF, HOST, NQN, NS_ALL, NS_CRC, NS_RAM, NS_RAM4K, Accel, Daemon, Failure, Suite, check, conf, equal, \
+from lib import CONF, HOST, NQN, NS_ALL, NS_CRC, NS_RAM, NS_RAM4K, Accel, Daemon, Failure, Skip, Suite, check, conf, equal, \
     status, until
 from nvmetcp import *
 
@@ -600,6 +604,106 @@ def drain():
         check(not why, "%s", why)
     finally:
         d.cleanup()
+
+
+@suite.test("queues before the controller is enabled, when it is not any more, and when its admin queue is gone")
+def disabled(d):
+    hostid = bytes(range(16))
+    a = Queue(d.addr)
+    cntlid = status(a.connect(NQN, HOST, hostid), 0).result & 0xffff
+
+    def io(want):
+        q = Queue(d.addr)
+        status(q.connect(NQN, HOST, hostid, 1, 31, cntlid=cntlid), want, "an I/O queue")
+        return q
+
+    io((0x00c, 0x182)).close()
+    status(a.prop_set(CC, CC_ENABLE), 0)
+    q = io(0)
+    status(q.read(NS_RAM, 0, 512), 0)
+    status(a.prop_set(CC, CC_ENABLE & ~1), 0, "a controller reset")
+    try:
+        status(q.read(NS_RAM, 0, 512), (0x00c, 0x006, 0x008), "a read of a controller that is not enabled")
+    except Closed:
+        pass
+    q.close()
+    status(a.prop_set(CC, CC_ENABLE), 0)
+    q = io(0)
+    status(q.read(NS_RAM, 0, 512), 0)
+    a.close()
+    check(q.wait_closed(5), "an I/O queue without its admin queue")
+    q.close()
+    io((0x182,)).close()
+
+
+@suite.test("command ids 0 and FFFFh, and one id again and again")
+def command_ids(d):
+    with d.host() as h:
+        for cid in (0, 0xffff, 0x8000, *[7] * 50):
+            status(h.q.wait(h.q.submit(h.q.rw_entry(READ, NS_RAM, 0, 1, sgl_transport(512)), want=512, cid=cid)), 0)
+            status(h.admin.wait(h.admin.submit(sqe(KEEP_ALIVE), cid=cid)), 0)
+
+
+@suite.test("a host over IPv6, and the discovery records of two listeners", own=True)
+def ipv6():
+    try:
+        with socket.socket(socket.AF_INET6) as s:
+            s.bind(("::1", 0))
+    except OSError as e:
+        raise Skip("no IPv6 here: %s" % e)
+    d = Daemon(conf("listen = [::1]:0\n"))
+    try:
+        ports = dict(re.findall(r"listening addr=(\S+):(\d+)", d.log()))
+        check(set(ports) == {"127.0.0.1", "[::1]"}, "listeners: %s", ports)
+        d.addr = ("::1", int(ports["[::1]"]))
+        d.good()
+        q = Queue(d.addr)
+        status(q.connect(DISCOVERY_NQN, HOST, bytes(range(16))), 0)
+        status(q.prop_set(CC, CC_ENABLE), 0)
+        n = u64(q.get_log(0x70, 1024, nsid=0).data, 8)
+        p = q.get_log(0x70, 1024 * (n + 1), nsid=0).data
+        recs = {(r[1], r[512:768].split(b"\0")[0].strip().decode(), r[32:64].split(b"\0")[0].strip().decode())
+                for r in (p[1024 * i:1024 * i + 1024] for i in range(1, n + 1)) if r[2] == 2}
+        equal(recs, {(1, "127.0.0.1", ports["127.0.0.1"]), (2, "::1", ports["[::1]"])}, "records")
+        q.close()
+    finally:
+        why = d.stop()
+        d.cleanup()
+        check(not why, "%s", why)
+
+
+LONE = r"""
+import os, re, subprocess, sys, time
+sys.path.insert(0, "tests/daemon")
+from nvmetcp import *
+subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+p = subprocess.Popen([sys.argv[1]], stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+line = p.stderr.readline().decode()
+assert "listening addr=127.0.0.1:4420" in line, line
+listening = [x.split()[1] for f in ("tcp", "tcp6", "udp", "udp6") for x in open("/proc/net/" + f).readlines()[1:]
+             if f[:3] == "udp" or x.split()[3] == "0A"]
+assert listening == ["0100007F:1144"], listening
+with Host(("127.0.0.1", 4420), "nqn.2026-11.local.accel:acceld") as h:
+    ids = [x for x in struct.unpack("<1024I", h.admin.identify(2).data) if x]
+    assert ids == [1, 2, 3, 4, 5, 6, 7], ids
+    types = [u16(h.admin.identify(0, i).data, 400) for i in ids]
+    assert types == [1, 2, 3, 4, 5, 8, 9], types
+p.terminate()
+text = p.stderr.read().decode("latin-1")
+assert p.wait(20) == 0, text
+print("done")
+"""
+
+
+@suite.test("without a file: 127.0.0.1 port 4420, seven namespaces, and nothing else listens", own=True)
+def defaults():
+    if os.geteuid():
+        raise Skip("a network namespace of its own needs root")
+    if os.path.exists("/etc/acceld.conf"):
+        raise Skip("there is an /etc/acceld.conf")
+    r = subprocess.run(["unshare", "-n", sys.executable, "-c", LONE, os.path.abspath(lib.BIN)], capture_output=True,
+                       timeout=25)
+    check(r.stdout == b"done\n", "%s", (r.stdout + r.stderr).decode("latin-1")[-1500:])
 
 
 @suite.test("an address that is taken by somebody else, at SIGHUP", own=True)

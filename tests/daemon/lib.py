@@ -100,7 +100,9 @@ def until(fn, seconds=5.0, what="it"):
 
 
 class Daemon:
-    def __init__(self, text=None, args=(), port=0, env=None):
+    def __init__(self, text=None, args=(), port=0, env=None, before=None):
+        """before: called in the child in front of the daemon."""
+        self.before = before
         self.dir = tempfile.mkdtemp(prefix="acceld-test.")
         self.path = os.path.join(self.dir, "acceld.conf")
         self.env = {**os.environ, **(env or {})}
@@ -125,8 +127,8 @@ class Daemon:
         self.log_path = os.path.join(self.dir, "log.%d" % self.nstart)
         with open(self.log_path, "wb") as log:
             self.proc = subprocess.Popen([BIN, "-c", self.path, *self.args], stdin=subprocess.DEVNULL,
-                                         stdout=log, stderr=log, env=self.env)
-        m = until(lambda: re.search(r"listening addr=127\.0\.0\.1:(\d+)", self.log()) or self.proc.poll() is not None,
+                                         stdout=log, stderr=log, env=self.env, preexec_fn=self.before)
+        m = until(lambda: re.search(r"listening addr=(?:127\.0\.0\.1|\[::1\]):(\d+)", self.log()) or self.proc.poll() is not None,
                   20, "the listener of acceld")
         if m is True:
             raise Failure("acceld ended with status %s: %s" % (self.proc.returncode, self.log()))

@@ -359,6 +359,45 @@ def drain():
         d.cleanup()
 
 
+@suite.test("file descriptors run out: who is there goes on, no CPU time is burnt, others come in afterwards", own=True)
+def no_descriptors():
+    d = Daemon(conf("max_conns = 1000\n"), before=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (48, 48)))
+    try:
+        with d.host() as h:
+            cs = [Conn(d.addr) for _ in range(100)]
+            for c in cs:
+                try:
+                    c.send(icreq())
+                except (Closed, OSError):
+                    pass
+            time.sleep(1)
+            data = random.randbytes(512)
+            status(h.q.write(NS_RAM, 0, data), 0)
+            equal(h.q.read(NS_RAM, 0, 512).data, data, "data")
+            c0 = d.cpu()
+            time.sleep(2)
+            check(d.cpu() - c0 < 0.05, "%.1f ms of CPU time in 2 s", (d.cpu() - c0) * 1e3)
+            for c in cs:
+                c.close()
+        until(lambda: try_good(d), 5, "room for a good host")
+    finally:
+        why = d.stop()
+        d.cleanup()
+        check(not why, "%s", why)
+
+
+@suite.test("3000 hosts of different names leave no memory", own=True)
+@with_daemon(conf())
+def many_names(d):
+    rss = 0
+    for i in range(3000):
+        with d.host(hostnqn="nqn.2014-08.org.nvmexpress:uuid:%08x-0000-4000-8000-%012x" % (i, i), queues=i % 2):
+            pass
+        if i == 300:
+            rss = d.rss()
+    check(d.rss() < rss + 4096 * (8 if d.sanitized else 1), "resident size %d KiB, %d after 300 hosts", d.rss(), rss)
+
+
 @suite.test("the log of 3000 bad peers is a short one", own=True)
 @with_daemon(conf())
 def log_size(d):

@@ -28,7 +28,8 @@ struct device_opts {
 	unsigned int lbads;		/* log2 of the block size, 9 or 12; 0: 9 */
 	uint32_t here_nbytes;		/* with threads: jobs of at most so many bytes, input and output room
 					 * together, run in the thread that submitted them, before device_submit()
-					 * returns; 0: none */
+					 * returns; 0: none. A quarter of that where it decompresses or compresses
+					 * at level 0 or 1, never at higher levels */
 	uint32_t max_held;		/* commands that the model holds at most; 0: 4 * slots */
 	uint64_t max_memory;		/* bytes of slot memory that leases may have; 0: no limit */
 	uint64_t *memory;		/* what all devices that share max_memory have now (atomic); NULL: own */

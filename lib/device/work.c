@@ -358,9 +358,31 @@ fail:
 	return ret;
 }
 
+/* How much more work a byte is than that of a checksum, roughly; 0: too much for threads that others wait for. */
+static unsigned int weight(const struct job_stage *stage)
+{
+	switch (stage->op) {
+	case NVME_ACCEL_OP_COMPRESS:
+		return stage->arg0 <= 1 ? 4 : 0;
+	case NVME_ACCEL_OP_DECOMPRESS:
+		return 4;
+	default:
+		return 1;
+	}
+}
+
 static bool is_small(const struct device *dev, const struct job *job)
 {
-	return job->in_len <= dev->opts.here_nbytes && job->out_max <= dev->opts.here_nbytes - job->in_len;
+	uint64_t limit = dev->opts.here_nbytes;
+	unsigned int i, w;
+
+	for (i = 0; i < job->nstage && i < JOB_MAX_STAGES; i++) {
+		w = weight(&job->stage[i]);
+		if (!w)
+			return false;
+		limit = BASE_MIN(limit, dev->opts.here_nbytes / w);
+	}
+	return job->in_len <= limit && job->out_max <= limit - job->in_len;
 }
 
 /* Sees to it that somebody will take the job that is about to be queued. */

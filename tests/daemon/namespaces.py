@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Namespaces behind the wire: what Read and Write are refused for, what a host sees of buffers that another one used,
-jobs that are cut off with their connection, a namespace that goes amid its jobs, memory that is read with digests while it
-is written."""
+jobs that are cut off with their connection, a namespace that goes amid its jobs, memory that is read with digests while
+it is written."""
 import random
 import struct
 import sys
@@ -45,7 +45,7 @@ def ranges(d):
             for opc in (READ, WRITE):
                 for slba, nlb in ((n, 1), (n - 1, 2), (n - 1, 8), (2 ** 64 - 1, 1), (2 ** 64 - 1, 2), (2 ** 63, 1)):
                     e = h.q.rw_entry(opc, nsid, slba, nlb, sgl_transport(nlb * block))
-                    status(h.q.run(e, data=bytes(nlb * block) * (opc == WRITE), want=nlb * block * (opc == READ)), 0x080,
+                    status(h.q.run(e, data=bytes(nlb * block * (opc == WRITE)), want=nlb * block * (opc == READ)), 0x080,
                            "opcode %d, slba %#x, %d blocks of namespace %d" % (opc, slba, nlb, nsid), dnr=True)
                 nlb = 65536 if block == 512 else 4096
                 status(h.q.run(h.q.rw_entry(opc, nsid, 0, nlb, sgl_transport(nlb * block))), 0x002,

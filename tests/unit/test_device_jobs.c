@@ -44,6 +44,35 @@ static void here(void **state)
 	assert_int_equal(threads_now(), before);
 }
 
+static bool ran_here(struct work *w, uint16_t op, uint16_t alg, uint32_t level, size_t n, size_t out)
+{
+	work_make(w, op, alg, level, n, out, NVME_ACCEL_JOB_COMPLETE_ON_DONE, MODEL_CMD_BORROW);
+	work_submit(w);
+	work_wait(w);
+	return pthread_equal(w->r.by, pthread_self());
+}
+
+/* Small in bytes is not small in time. */
+static void here_by_weight(void **state)
+{
+	const struct device_opts opts = { .kind = DEVICE_ALL, .threads = 1, .slots = 1, .here_nbytes = 8192 };
+	struct device *dev = dev_new(&opts);
+	struct client c;
+	struct work w;
+
+	(void)state;
+	assert_int_equal(client_init(&c, dev, 1, 0, 0, 1, 0), 0);
+	work_init(&w, &c, c.slot0, 8192, 8192);
+	assert_true(ran_here(&w, NVME_ACCEL_OP_DIGEST, NVME_ACCEL_ALG_SHA256, 0, 8192, 0));
+	assert_true(ran_here(&w, NVME_ACCEL_OP_COMPRESS, NVME_ACCEL_ALG_DEFLATE, 1, 512, 1024));
+	assert_false(ran_here(&w, NVME_ACCEL_OP_COMPRESS, NVME_ACCEL_ALG_DEFLATE, 1, 2048, 1024));
+	assert_false(ran_here(&w, NVME_ACCEL_OP_COMPRESS, NVME_ACCEL_ALG_DEFLATE, 2, 512, 1024));
+	assert_true(ran_here(&w, NVME_ACCEL_OP_DECOMPRESS, NVME_ACCEL_ALG_GZIP, 0, 512, 1024));
+	assert_false(ran_here(&w, NVME_ACCEL_OP_DECOMPRESS, NVME_ACCEL_ALG_GZIP, 0, 512, 7000));
+	work_free(&w);
+	device_free(dev);
+}
+
 /* Several in one turn, in order, beside one that is not small. */
 static void here_batch(void **state)
 {
@@ -385,7 +414,8 @@ static void cancel_running(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(here), cmocka_unit_test(here_batch), cmocka_unit_test(no_threads),
+		cmocka_unit_test(here), cmocka_unit_test(here_by_weight),
+		cmocka_unit_test(here_batch), cmocka_unit_test(no_threads),
 		cmocka_unit_test(workers), cmocka_unit_test(workers_and_here), cmocka_unit_test(nobody_but_users),
 		cmocka_unit_test(rest), cmocka_unit_test(stop_busy), cmocka_unit_test(stop_under_load),
 		cmocka_unit_test(cancel_waiting), cmocka_unit_test(cancel_running),

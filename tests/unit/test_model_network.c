@@ -380,7 +380,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(padded), T(padded_failure), T(padded_late), T(lease_ends), T(holdmax), T(taken_back),
 		T(cut_waiting), T(cut_running), T(cut_too_late), T(answer_lost), T(denied), T(denied_running),
-		T(denied_local), T(denied_data), TS(strangers, setup_by_host), T(pieces), T(pieces_reordered), T(no_read),
+		T(denied_local), T(denied_data), TS(strangers, setup_by_host), T(pieces), T(pieces_reordered),
+		T(no_read),
 	};
 
 	return cmocka_run_group_tests_name("model_network", tests, NULL, NULL);

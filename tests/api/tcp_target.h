@@ -49,7 +49,7 @@ struct tgt_conn {
 	struct target *t;
 	pthread_t thread;
 	int fd, event;
-	bool running, joined;
+	bool running, bytewise;
 	uint16_t qid;
 	struct ntcp_params p;
 	struct ntcp_rx rx;
@@ -65,15 +65,15 @@ struct target {
 	unsigned int port;
 	pthread_t thread;
 	struct device *dev[2];
+	pthread_mutex_t lock;		/* conn, and the descriptors of connections while they are cut */
 	struct tgt_conn *conn[TGT_CONNS];
-	unsigned int nconn;
 	bool stop;
 	/* What to do wrong. */
 	enum tgt_stage stage;		/* the act is done there */
 	enum tgt_act act;
 	unsigned int skip;		/* after so many times (atomic) */
 	bool once;			/* and then no more */
-	bool ic_bytewise, bytewise;	/* bytes leave one by one */
+	bool bytewise;			/* bytes leave one by one, from ICResp on */
 	uint8_t cpda, dgst;		/* digests that are granted */
 	uint32_t maxh2c;
 	struct tgt_patch ic, ctrl[4], ns, cap, csts, vs;	/* n 0: none */
@@ -99,7 +99,7 @@ struct target {
 static inline bool tgt_send(struct tgt_conn *c, const void *p, size_t n)
 {
 	const uint8_t *b = p;
-	size_t step = c->t->bytewise ? 1 : n;
+	size_t step = c->bytewise ? 1 : n;
 	ssize_t k;
 
 	while (n) {
@@ -175,20 +175,40 @@ static inline bool tgt_r2t(struct tgt_conn *c, uint16_t cid, uint16_t ttag, uint
 	return tgt_send(c, hdr, ntcp_put_r2t(&c->p, hdr, cid, ttag, off, n));
 }
 
+static inline enum tgt_act tgt_act_of(const struct target *t)
+{
+	return __atomic_load_n(&t->act, __ATOMIC_RELAXED);
+}
+
+/* From now on, after skip times. */
+static inline void target_wrong(struct target *t, enum tgt_stage stage, enum tgt_act act, unsigned int skip)
+{
+	__atomic_store_n(&t->act, act, __ATOMIC_RELAXED);
+	__atomic_store_n(&t->skip, skip, __ATOMIC_RELAXED);
+	__atomic_store_n(&t->stage, stage, __ATOMIC_RELEASE);
+}
+
+static inline void target_right(struct target *t)
+{
+	__atomic_store_n(&t->stage, TGT_NEVER, __ATOMIC_RELEASE);
+}
+
 static inline bool tgt_act_now(struct tgt_conn *c, enum tgt_stage stage)
 {
 	struct target *t = c->t;
+	enum tgt_act act = tgt_act_of(t);
 	uint8_t junk[256];
 
-	if (t->stage != stage || __atomic_load_n(&t->skip, __ATOMIC_RELAXED) != 0) {
-		if (t->stage == stage)
-			__atomic_sub_fetch(&t->skip, 1, __ATOMIC_RELAXED);
+	if (__atomic_load_n(&t->stage, __ATOMIC_ACQUIRE) != stage)
+		return false;
+	if (__atomic_load_n(&t->skip, __ATOMIC_RELAXED)) {
+		__atomic_sub_fetch(&t->skip, 1, __ATOMIC_RELAXED);
 		return false;
 	}
 	if (t->once)
-		t->stage = TGT_NEVER;
+		__atomic_store_n(&t->stage, TGT_NEVER, __ATOMIC_RELAXED);
 	memset(junk, 0xa5, sizeof(junk));
-	switch (t->act) {
+	switch (act) {
 	case TGT_TERM:
 		tgt_term(c, NTCP_FES_INVALID_HDR);
 		break;
@@ -201,9 +221,9 @@ static inline bool tgt_act_now(struct tgt_conn *c, enum tgt_stage stage)
 	default:
 		break;
 	}
-	if (t->act == TGT_SILENT)
+	if (act == TGT_SILENT)
 		return true;
-	shutdown(c->fd, t->act == TGT_CLOSE || t->act == TGT_CUT ? SHUT_RDWR : SHUT_WR);
+	shutdown(c->fd, act == TGT_CLOSE || act == TGT_CUT ? SHUT_RDWR : SHUT_WR);
 	return true;
 }
 
@@ -317,11 +337,11 @@ static inline bool tgt_connect(struct tgt_conn *c, struct tgt_req *r)
 	const struct nvmf_connect_cmd *cmd = (const void *)&r->sqe;
 	const struct nvmf_connect_data *d = (const void *)r->buf;
 
-	c->qid = le16_get(&cmd->qid);
+	__atomic_store_n(&c->qid, le16_get(&cmd->qid), __ATOMIC_RELAXED);
 	c->kato = le32_get(&cmd->kato);
 	memcpy(c->subnqn, d->subnqn, sizeof(c->subnqn));
 	if (tgt_act_now(c, c->qid ? TGT_IO_CONNECT : TGT_CONNECT))
-		return c->t->act == TGT_SILENT;
+		return tgt_act_of(c->t) == TGT_SILENT;
 	if (c->t->connect_status)
 		return tgt_rsp(c, r, c->t->connect_status, c->t->connect_result);
 	if (strcmp(d->subnqn, TGT_NQN) && strcmp(d->subnqn, NVME_DISCOVERY_NQN))
@@ -351,7 +371,7 @@ static inline bool tgt_io(struct tgt_conn *c, struct tgt_req *r)
 
 	__atomic_add_fetch(&c->t->nio, 1, __ATOMIC_RELAXED);
 	if (tgt_act_now(c, TGT_IO))
-		return c->t->act == TGT_SILENT;
+		return tgt_act_of(c->t) == TGT_SILENT;
 	if (!dev)
 		return tgt_rsp(c, r, NVME_SC_INVALID_NS | NVME_SC_DNR, 0);
 	memset(cmd, 0, sizeof(*cmd));
@@ -386,14 +406,14 @@ static inline bool tgt_execute(struct tgt_conn *c, struct tgt_req *r, bool *ende
 	if (connect)
 		return tgt_connect(c, r);
 	if (fabrics)
-		return tgt_act_now(c, TGT_PROPERTY) ? t->act == TGT_SILENT : tgt_property(c, r);
+		return tgt_act_now(c, TGT_PROPERTY) ? tgt_act_of(t) == TGT_SILENT : tgt_property(c, r);
 	if (c->qid) {
 		*ended = false;
 		return tgt_io(c, r);
 	}
-	t->nadmin++;
+	__atomic_add_fetch(&t->nadmin, 1, __ATOMIC_RELAXED);
 	if (tgt_act_now(c, TGT_ADMIN))
-		return t->act == TGT_SILENT;
+		return tgt_act_of(t) == TGT_SILENT;
 	switch (r->sqe.opc) {
 	case NVME_ADM_IDENTIFY:
 		return tgt_identify(c, r);
@@ -402,7 +422,7 @@ static inline bool tgt_execute(struct tgt_conn *c, struct tgt_req *r, bool *ende
 	case NVME_ADM_SET_FEATURES:
 		return tgt_rsp(c, r, 0, (t->nqueue - 1) * 0x10001u);
 	case NVME_ADM_KEEP_ALIVE:
-		t->nkeep++;
+		__atomic_add_fetch(&t->nkeep, 1, __ATOMIC_RELAXED);
 		return tgt_rsp(c, r, 0, 0);
 	default:
 		return tgt_rsp(c, r, NVME_SC_INVALID_OPCODE | NVME_SC_DNR, 0);
@@ -484,7 +504,7 @@ static inline bool tgt_header(struct tgt_conn *c)
 	switch (pdu->type) {
 	case NTCP_ICREQ:
 		if (tgt_act_now(c, TGT_ICREQ))
-			return c->t->act == TGT_SILENT;
+			return tgt_act_of(c->t) == TGT_SILENT;
 		c->p.hdgst = pdu->icreq.dgst & c->t->dgst & 1;
 		c->p.ddgst = pdu->icreq.dgst & c->t->dgst & 2;
 		c->p.tx_pda = pdu->icreq.hpda;
@@ -492,7 +512,7 @@ static inline bool tgt_header(struct tgt_conn *c)
 		ntcp_put_icresp(ic, c->t->cpda, pdu->icreq.dgst & c->t->dgst, c->t->maxh2c);
 		tgt_put_patch(ic, &c->t->ic);
 		ntcp_rx_ready(&c->rx, &c->p);
-		c->t->bytewise = c->t->ic_bytewise;
+		c->bytewise = c->t->bytewise;
 		return tgt_send(c, ic, NTCP_IC_LEN);
 	case NTCP_CMD:
 		return tgt_command(c);
@@ -602,7 +622,7 @@ static inline void *tgt_conn_main(void *arg)
 	struct tgt_conn *c = arg;
 	struct pollfd p[2] = { { c->fd, POLLIN, 0 }, { c->event, POLLIN, 0 } };
 	uint8_t buf[65536];
-	bool acted = tgt_act_now(c, TGT_ACCEPT), silent = acted && c->t->act == TGT_SILENT, ok = !acted || silent;
+	bool acted = tgt_act_now(c, TGT_ACCEPT), silent = acted && tgt_act_of(c->t) == TGT_SILENT, ok = !acted || silent;
 	ssize_t n;
 
 	while (ok && !__atomic_load_n(&c->t->stop, __ATOMIC_RELAXED)) {
@@ -619,23 +639,24 @@ static inline void *tgt_conn_main(void *arg)
 	}
 	shutdown(c->fd, SHUT_WR);
 	/* Bytes that are on their way would turn the end of the stream into an error. */
-	while (!c->t->stop && poll(p, 1, 50) > 0 && recv(c->fd, buf, sizeof(buf), 0) > 0)
+	while (!__atomic_load_n(&c->t->stop, __ATOMIC_RELAXED) && poll(p, 1, 50) > 0 &&
+	       recv(c->fd, buf, sizeof(buf), 0) > 0)
 		;
+	pthread_mutex_lock(&c->t->lock);
 	close(c->fd);
+	c->fd = -1;
+	pthread_mutex_unlock(&c->t->lock);
 	tgt_drain(c);
 	__atomic_store_n(&c->running, false, __ATOMIC_RELEASE);
 	return NULL;
 }
 
-static inline void tgt_accept(struct target *t)
+static inline void tgt_add(struct target *t, int fd)
 {
 	struct tgt_conn *c;
 	unsigned int i;
-	int fd = accept(t->listener, NULL, NULL), on = 1;
+	int on = 1;
 
-	if (fd < 0)
-		return;
-	t->accepted++;
 	for (i = 0; i < TGT_CONNS; i++) {
 		c = t->conn[i];
 		if (c && __atomic_load_n(&c->running, __ATOMIC_ACQUIRE))
@@ -665,6 +686,18 @@ static inline void tgt_accept(struct target *t)
 	pthread_create(&c->thread, NULL, tgt_conn_main, c);
 }
 
+static inline void tgt_accept(struct target *t)
+{
+	int fd = accept(t->listener, NULL, NULL);
+
+	if (fd < 0)
+		return;
+	__atomic_add_fetch(&t->accepted, 1, __ATOMIC_RELAXED);
+	pthread_mutex_lock(&t->lock);
+	tgt_add(t, fd);
+	pthread_mutex_unlock(&t->lock);
+}
+
 static inline void *tgt_main(void *arg)
 {
 	struct target *t = arg;
@@ -689,7 +722,7 @@ static inline void tgt_listen(struct target *t)
 	assert_int_equal(listen(t->listener, 64), 0);
 	getsockname(t->listener, (struct sockaddr *)&a, &len);
 	t->port = ntohs(a.sin_port);
-	t->stop = false;
+	__atomic_store_n(&t->stop, false, __ATOMIC_RELAXED);
 	assert_int_equal(pthread_create(&t->thread, NULL, tgt_main, t), 0);
 }
 
@@ -698,6 +731,7 @@ static inline struct target *target_new(void)
 	struct device_opts o = { .kind = 1, .threads = 1, .slots = 64, .shared = true };
 	struct target *t = calloc(1, sizeof(*t));
 
+	pthread_mutex_init(&t->lock, NULL);
 	assert_int_equal(device_new(&o, &t->dev[0]), 0);
 	o.kind = DEVICE_ALL;
 	assert_int_equal(device_new(&o, &t->dev[1]), 0);
@@ -739,10 +773,12 @@ static inline void target_cut(struct target *t, bool io_only)
 {
 	unsigned int i;
 
+	pthread_mutex_lock(&t->lock);
 	for (i = 0; i < TGT_CONNS; i++)
-		if (t->conn[i] && __atomic_load_n(&t->conn[i]->running, __ATOMIC_ACQUIRE) &&
-		    (!io_only || t->conn[i]->qid))
+		if (t->conn[i] && t->conn[i]->fd >= 0 &&
+		    (!io_only || __atomic_load_n(&t->conn[i]->qid, __ATOMIC_RELAXED)))
 			shutdown(t->conn[i]->fd, SHUT_RDWR);
+	pthread_mutex_unlock(&t->lock);
 }
 
 static inline void target_free(struct target *t)

@@ -93,22 +93,19 @@ static void test_stages(void **state)
 	(void)state;
 	for (i = 0; i < sizeof(stages) / sizeof(stages[0]); i++) {
 		for (k = 0; k < sizeof(acts) / sizeof(acts[0]); k++) {
-			t->stage = stages[i];
-			t->act = acts[k].act;
+			target_wrong(t, stages[i], acts[k].act, 0);
 			snprintf(what, sizeof(what), "stage %d act %d", (int)stages[i], (int)acts[k].act);
 			bad_open(t, "&timeout=300", acts[k].want, what);
-			t->stage = TGT_NEVER;
+			target_right(t);
 			good(t);
 		}
 	}
 	/* Later commands of the set-up, too. */
 	for (i = 1; i < 4; i++) {
-		t->stage = i < 3 ? TGT_PROPERTY : TGT_ADMIN;
-		t->act = TGT_CLOSE;
-		t->skip = (unsigned int)i;
+		target_wrong(t, i < 3 ? TGT_PROPERTY : TGT_ADMIN, TGT_CLOSE, (unsigned int)i);
 		bad_open(t, "&timeout=300", -ECONNRESET, "later");
 	}
-	t->stage = TGT_NEVER;
+	target_right(t);
 	good(t);
 	target_free(t);
 }
@@ -513,13 +510,11 @@ static void test_cut_jobs(void **state)
 	(void)state;
 	for (i = 0; i < sizeof(acts) / sizeof(acts[0]); i++) {
 		for (skip = 0; skip < 8; skip++) {
-			t->act = acts[i];
-			t->skip = skip;
-			t->stage = TGT_IO;
 			/* What comes after is right again. */
 			t->once = true;
+			target_wrong(t, TGT_IO, acts[i], skip);
 			job(t, acts[i] == TGT_SILENT ? "&timeout=150" : "", 5000, &r);
-			t->stage = TGT_NEVER;
+			target_right(t);
 		}
 	}
 	good(t);

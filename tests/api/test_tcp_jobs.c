@@ -121,7 +121,7 @@ static void test_bytewise(void **state)
 	struct handle h;
 
 	(void)state;
-	t->ic_bytewise = true;
+	t->bytewise = true;
 	handle_open(&h, t, "&hdgst=1&ddgst=1");
 	one_size(&h, 1000);
 	one_size(&h, 9000);

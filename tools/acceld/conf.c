@@ -26,35 +26,44 @@ void conf_error(struct parse *p, unsigned int line, const char *fmt, ...)
 	fprintf(stderr, "%s:%u: %s\n", p->path, line ? line : p->line, text);
 }
 
-/* One element more, zeroed; NULL: no memory, and *list is as it was. */
+/* The list of n with one element more, zeroed; NULL: no memory, and the list is as it was. */
 static void *list_grow(void *list, uint32_t n, size_t size)
 {
-	void **p = list;
-	uint8_t *grown = realloc(*p, (n + 1) * size);
+	uint8_t *grown = realloc(list, (n + 1) * size);
 
-	if (!grown)
-		return NULL;
-	*p = grown;
-	memset(grown + n * size, 0, size);
-	return grown + n * size;
+	if (grown)
+		memset(grown + n * size, 0, size);
+	return grown;
 }
 
 struct conf_subsys *conf_subsys_add(struct conf *conf)
 {
-	struct conf_subsys *s = list_grow(&conf->subsys, conf->nsubsys, sizeof(*s));
+	struct conf_subsys *list = list_grow(conf->subsys, conf->nsubsys, sizeof(*list));
 
-	if (s)
-		conf->nsubsys++;
-	return s;
+	if (!list)
+		return NULL;
+	conf->subsys = list;
+	return &list[conf->nsubsys++];
 }
 
 struct conf_ns *conf_ns_add(struct conf_subsys *s)
 {
-	struct conf_ns *ns = list_grow(&s->ns, s->nns, sizeof(*ns));
+	struct conf_ns *list = list_grow(s->ns, s->nns, sizeof(*list));
 
-	if (ns)
-		s->nns++;
-	return ns;
+	if (!list)
+		return NULL;
+	s->ns = list;
+	return &list[s->nns++];
+}
+
+/* Room for the line of one thing more. */
+static bool lines_grow(unsigned int **lines, uint32_t n)
+{
+	unsigned int *list = list_grow(*lines, n, sizeof(*list));
+
+	if (list)
+		*lines = list;
+	return list;
 }
 
 static void no_memory(struct parse *p)
@@ -117,7 +126,7 @@ static void begin_subsys(struct parse *p, const char *arg)
 {
 	uint32_t n = p->conf->nsubsys;
 	char nqn[NVME_NQN_MAX + 1];
-	unsigned int *line;
+	unsigned int **lines;
 
 	begin(p, SEC_SUBSYS);
 	p->ns = NULL;
@@ -131,15 +140,17 @@ static void begin_subsys(struct parse *p, const char *arg)
 		p->subsys = subsys_bad(p);
 		return;
 	}
-	line = list_grow(&p->subsys_line, n, sizeof(*line));
-	if (line && list_grow(&p->ns_line, n, sizeof(*p->ns_line)))
+	lines = list_grow(p->ns_line, n, sizeof(*lines));
+	if (lines)
+		p->ns_line = lines;
+	if (lines && lines_grow(&p->subsys_line, n))
 		p->subsys = conf_subsys_add(p->conf);
 	if (!p->subsys) {
 		no_memory(p);
 		p->subsys = subsys_bad(p);
 		return;
 	}
-	*line = p->line;
+	p->subsys_line[n] = p->line;
 	memcpy(p->subsys->nqn, nqn, strlen(nqn) + 1);
 }
 
@@ -173,7 +184,7 @@ static void begin_ns(struct parse *p, const char *arg)
 {
 	bool known = p->subsys && p->subsys != &p->bad_subsys;
 	uint32_t n = p->subsys ? p->subsys->nns : 0;
-	unsigned int *line = NULL;
+	unsigned int **lines = known ? &p->ns_line[p->subsys - p->conf->subsys] : NULL;
 	uint64_t nsid;
 
 	begin(p, SEC_NS);
@@ -184,17 +195,15 @@ static void begin_ns(struct parse *p, const char *arg)
 		p->ns = ns_bad(p);
 		return;
 	}
-	if (known)
-		line = list_grow(&p->ns_line[p->subsys - p->conf->subsys], n, sizeof(*line));
-	if (line || !known)
+	if (!known || lines_grow(lines, n))
 		p->ns = conf_ns_add(p->subsys);
 	if (!p->ns) {
 		no_memory(p);
 		p->ns = ns_bad(p);
 		return;
 	}
-	if (line)
-		*line = p->line;
+	if (known)
+		(*lines)[n] = p->line;
 	p->ns->nsid = (uint32_t)nsid;
 }
 

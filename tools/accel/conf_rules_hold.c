@@ -209,25 +209,18 @@ static int lease_end(struct conf *c)
 	return rc;
 }
 
-/* A job that will not come: whoever waits for it is told. */
-static int wait_broken(struct conf *c)
+/* A job that will not come: whoever waits for it is told. The descriptor is refused with sc. */
+static int wait_refused(struct conf *c, const uint8_t *block, uint16_t sc, const char *what)
 {
-	_Alignas(8) uint8_t block[CONF_BLOCK_MAX];
 	struct conf_async a;
 	uint8_t in[N];
-	int rc = needs(c, NVME_ACCEL_FEAT_WAIT);
+	int rc = conf_async_start(c, &a, false, conf_wait_addr(c, c->lease.slot, 1), c->buf, c->id.block + N);
 
-	if (!rc)
-		rc = conf_async_start(c, &a, false, conf_wait_addr(c, c->lease.slot, 1), c->buf,
-				      c->id.block + N);
 	if (rc)
 		return rc;
 	conf_sleep_ms(50);
 	conf_data(in, N, 48);
-	conf_desc(c, block, 1, NVME_ACCEL_JOB_START, N);
-	block[252] ^= 1;
-	rc = conf_must_fail(c, conf_write2(c, conf_addr(c, c->lease.slot, 1, 0), block, c->id.block, in, N),
-			    CONF_SC_INVALID_FIELD, "a descriptor with a wrong CRC");
+	rc = conf_must_fail(c, conf_write2(c, conf_addr(c, c->lease.slot, 1, 0), block, c->id.block, in, N), sc, what);
 	conf_async_join(&a);
 	if (!rc)
 		rc = conf_must(c, a.rc, "the held read");
@@ -235,6 +228,31 @@ static int wait_broken(struct conf *c)
 		rc = conf_fail(c, "the refusal of the descriptor did not answer the read (%u ms)",
 			       took_ms(&a));
 	return rc;
+}
+
+static int wait_broken(struct conf *c)
+{
+	_Alignas(8) uint8_t block[CONF_BLOCK_MAX];
+	int rc = needs(c, NVME_ACCEL_FEAT_WAIT);
+
+	if (rc)
+		return rc;
+	conf_desc(c, block, 1, NVME_ACCEL_JOB_START, N);
+	block[252] ^= 1;
+	return wait_refused(c, block, CONF_SC_INVALID_FIELD, "a descriptor with a wrong CRC");
+}
+
+static int wait_denied(struct conf *c)
+{
+	_Alignas(8) uint8_t block[CONF_BLOCK_MAX];
+	int rc = needs(c, NVME_ACCEL_FEAT_WAIT);
+
+	if (rc)
+		return rc;
+	c->lease.nonce[15] ^= 1;
+	conf_desc(c, block, 1, NVME_ACCEL_JOB_START, N);
+	c->lease.nonce[15] ^= 1;
+	return wait_refused(c, block, CONF_SC_ACCESS_DENIED, "a descriptor with a wrong nonce");
 }
 
 static int on_done(struct conf *c)
@@ -275,6 +293,7 @@ const struct conf_rule conf_rules_hold[] = {
 	{ "R-51", "hold-max", "a held read ends at HOLDMAX with the status as it is", hold_max },
 	{ "R-47", "wait-lease-end", "a held read ends with its lease", lease_end },
 	{ "R-48", "wait-broken", "a held read ends when the descriptor is refused", wait_broken },
+	{ "R-48", "wait-denied", "a held read ends when its host may not start the job", wait_denied },
 	{ "R-50", "complete-on-done", "the descriptor write completes when the job does", on_done },
 	{ 0 },
 };

@@ -172,7 +172,7 @@ ACCEL_API void accel_list_free(struct accel_list *list);
  * 30000; what is not a job's has 10000 at most), poll=US (how long to look at the socket before sleeping on it, where
  * that has proven worth it; 20), hostnqn=NQN, hostid=UUID. Looking HOST up may block as long as the system's resolver
  * does. -ECONNREFUSED, -EHOSTUNREACH, -ETIMEDOUT, -ECONNRESET: so the connection ended; -EACCES: the target does not
- * let this host in; -EBUSY: it has no room for it; -ENOENT: no such subsystem or namespace; -EPROTO: the target broke
+ * let this host in; -EBUSY: it has no room for it; -ENOENT: no such host, subsystem or namespace; -EPROTO: the target broke
  * the protocol. Malformed names and refusals are told in the log. A connection that is lost later is made again by
  * what is called next; jobs wait for it as long as they may.
  */

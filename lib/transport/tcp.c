@@ -22,15 +22,10 @@ static int open_device(struct transport_dev *dev, bool numeric)
 	return ret;
 }
 
-/* What is wrong with the way there, for people; a refusal by the controller has been told already. */
-static int report(struct transport_env *env, const struct tcp_name *name, int ret)
+/* Ways in which nobody is there come to the same. */
+static int as_documented(int ret)
 {
-	char addr[300];
-
-	tcp_name_addr(name, addr, sizeof(addr));
-	if (ret && ret != -EINVAL && ret != -EACCES && ret != -ENOENT && ret != -ENODEV)
-		transport_log(env, TCP_LOG_ERROR, "tcp://%.100s: %s", addr, strerror(-ret));
-	return ret == -EHOSTDOWN || ret == -ENETUNREACH ? -EHOSTUNREACH : ret;
+	return ret == -EHOSTDOWN || ret == -ENETUNREACH || ret == -ENETDOWN ? -EHOSTUNREACH : ret;
 }
 
 static int tcp_open(struct transport_env *env, const char *text, struct transport_dev **out)
@@ -50,7 +45,7 @@ static int tcp_open(struct transport_env *env, const char *text, struct transpor
 	if (!name.nqn[0]) {
 		ret = tcp_find_subsystem(env, &name);
 		if (ret)
-			return report(env, &name, ret);
+			return as_documented(ret);
 	}
 	ret = tcp_dev_new(env, &name, &dev);
 	if (ret)
@@ -58,7 +53,7 @@ static int tcp_open(struct transport_env *env, const char *text, struct transpor
 	ret = open_device(dev, strcmp(host, name.host) != 0);
 	if (ret) {
 		tcp_dev_free(dev);
-		return report(env, &name, ret);
+		return as_documented(ret);
 	}
 	*out = dev;
 	return 0;

@@ -441,7 +441,7 @@ int tcp_resolve(struct transport_env *env, const struct tcp_name *name, bool num
 
 	if (ret) {
 		transport_log(env, TCP_LOG_ERROR, "host %.100s: %s", name->host, gai_strerror(ret));
-		return ret == EAI_MEMORY ? -ENOMEM : -EHOSTUNREACH;
+		return ret == EAI_MEMORY ? -ENOMEM : ret == EAI_NONAME ? -ENOENT : -EHOSTUNREACH;
 	}
 	addrs->n = 0;
 	for (a = list; a && addrs->n < TCP_MAX_ADDR; a = a->ai_next) {

@@ -94,10 +94,22 @@ static int open_error(struct tool *t, int rc)
 	return rc == TOOL_FAILED ? TOOL_NODEV : rc;
 }
 
+/* The library knows best what is wrong with a name, or with what answers there. */
+static void hear(void *arg, enum accel_log_level level, const char *message)
+{
+	const struct tool *t = arg;
+
+	(void)level;
+	tool_error(t, NULL, "%s", message);
+}
+
 static int open_named(struct tool *t)
 {
-	int rc = accel_dev_open(t->ctx, t->device, &t->dev);
+	int rc;
 
+	accel_ctx_set_log(t->ctx, hear, t, ACCEL_LOG_ERROR);
+	rc = accel_dev_open(t->ctx, t->device, &t->dev);
+	accel_ctx_set_log(t->ctx, NULL, NULL, ACCEL_LOG_ERROR);
 	if (rc)
 		return open_error(t, rc);
 	if (t->hardware && accel_dev_info(t->dev)->software) {

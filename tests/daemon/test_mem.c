@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Memory of the daemon by itself: limits, who waits and who is served, whose bytes are in a buffer, what is given back.
- * with: tools/acceld/mem.c
+ * with: tools/acceld/mem.c tools/acceld/mem_size.c
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -16,6 +16,7 @@
 #define END_NS		NS_PER_S	/* for the peer to take what we say last, and to close */
 #define STALL_NS	(10 * NS_PER_S)	/* a peer that keeps memory from others without moving */
 #define MEM_WAIT_NS	(5 * NS_PER_S)	/* then a command that finds no memory is answered, so that it is sent again */
+#define MEM_LONG_NS	(25 * NS_PER_S)	/* even if others find some now and then: hosts wait for 30 s, most of them */
 #define WATCH_NS	(2 * NS_PER_S)
 #define FIRST_FAILED	8u		/* commands before Connect that may fail */
 
@@ -435,7 +436,7 @@ void conns_stalled(struct reactor_timer *timer)
 			continue;
 		conn_watch(c);
 		if (c->nmem)
-			reqs_expire(c, r->now - MEM_WAIT_NS);
+			reqs_expire(c, r->now - MEM_WAIT_NS, r->now - MEM_LONG_NS);
 		/* One that waits for memory itself is not read, and may well send. */
 		if (!is_short || ((c->paused || !(c->ntransfer || c->rx_req)) && !sends(c)) ||
 		    r->now - c->progress_ns < STALL_NS)

@@ -205,7 +205,8 @@ void req_data_begin(struct conn *c);		/* c->rx.pdu is an H2CData */
 void req_data_end(struct req *req, bool dgst_ok);
 void req_finish(struct req *req, uint16_t status);	/* without execution */
 void req_cancel(struct req *req);		/* its connection is going away */
-void reqs_expire(struct conn *c, uint64_t before_ns);	/* those that have waited for memory since then */
+/* Those that have waited for memory since before, and nobody like them has got any; or since long_before. */
+void reqs_expire(struct conn *c, uint64_t before_ns, uint64_t long_before_ns);
 void req_put(struct req *req);
 struct req *req_by_cid(struct conn *c, uint16_t cid);
 

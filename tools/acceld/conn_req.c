@@ -572,14 +572,18 @@ bool conn_abort(struct conn *c, uint16_t cid)
 	return true;
 }
 
-void reqs_expire(struct conn *c, uint64_t before_ns)
+void reqs_expire(struct conn *c, uint64_t before_ns, uint64_t long_before_ns)
 {
+	struct mem_wait *w;
 	struct req *req;
 	uint32_t i;
 
 	for (i = 0; i < c->nfresh && c->nmem; i++) {
 		req = &c->table[i];
-		if (req->state == REQ_MEM && !priv(req)->capsule && priv(req)->wait.since_ns < before_ns)
+		w = &priv(req)->wait;
+		if (req->state != REQ_MEM || priv(req)->capsule || w->since_ns >= before_ns)
+			continue;
+		if (w->since_ns < long_before_ns || mem_served(c->t->mem, w) < before_ns)
 			give_up(req, NVME_SC_TRANSIENT_TRANSPORT);
 	}
 }

@@ -7,34 +7,18 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/mman.h>
+#include <time.h>
 #include "mem.h"
+#include "mem_size.h"
 
 #define REST_NS		(2 * NS_PER_S)	/* buffers not needed for so long lose their pages */
 #define TRIM_BATCH	64u
-#define NIL		UINT32_MAX
 #define SHARE		3u		/* of what is free, for a host that has some already */
 #define SMALL_LOG2	14u
 
 /* Where one waits. Who wants much would wait for ever if those behind took the little that becomes free, so within a
  * queue nobody is overtaken. */
 enum queue { Q_READ, Q_R2T, Q_LARGE, Q_READ_SMALL = Q_LARGE, Q_R2T_SMALL, Q_ICD, NQUEUE };
-
-/* What is known of a buffer. */
-struct block {
-	uint64_t owner;			/* whose bytes are in it */
-	uint32_t dirty;			/* bytes from its begin that may be other than zero */
-	uint32_t prev, next;		/* of the free list, the last used first; of the blank list next only */
-};
-
-struct size {
-	uint8_t *base;
-	struct block *block;
-	uint32_t log2, nblock;
-	uint32_t first, last, nfree;	/* with pages */
-	uint32_t blank, fresh;		/* without: those that had some, and those from fresh on that never had */
-	uint32_t low;			/* least nfree since the last look: so many were not needed */
-};
 
 struct mem_host {
 	struct mem_host *next, *prev;		/* all */
@@ -53,6 +37,7 @@ struct mem {
 	uint64_t used_by[MEM_KINDS], small;	/* parts of used; small: of reads and R2Ts */
 	uint64_t trim_ns;			/* atomic; when to look for rested ones */
 	uint32_t nwait, nwait_in[NQUEUE];	/* the first atomic */
+	uint64_t served_ns[NQUEUE];		/* atomic: when one that waited got something last */
 	uint32_t nsize;
 	struct mem_host *hosts, *ring;
 	struct size size[MEM_CLASSES];
@@ -66,24 +51,6 @@ static void set(uint64_t *p, uint64_t v)
 static uint64_t get(const uint64_t *p)
 {
 	return __atomic_load_n(p, __ATOMIC_RELAXED);
-}
-
-static int size_init(struct size *s, uint32_t log2, uint64_t limit)
-{
-	s->log2 = log2;
-	s->nblock = (uint32_t)BASE_MIN(limit >> log2, (uint64_t)NIL - 1);
-	s->first = s->last = s->blank = NIL;
-	s->base = mmap(NULL, (size_t)s->nblock << log2, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (s->base == MAP_FAILED) {
-		s->base = NULL;
-		return -ENOMEM;
-	}
-	/* A huge page behind a small buffer would be memory that nobody has counted; and dumps hold no user data. */
-	madvise(s->base, (size_t)s->nblock << log2, MADV_NOHUGEPAGE);
-	madvise(s->base, (size_t)s->nblock << log2, MADV_DONTDUMP);
-	s->block = calloc(s->nblock, sizeof(*s->block));
-	return s->block ? 0 : -ENOMEM;
 }
 
 struct mem *mem_new(struct target *t, uint64_t limit, uint32_t data)
@@ -125,11 +92,8 @@ void mem_free(struct mem *m)
 
 	if (!m)
 		return;
-	for (i = 0; i < m->nsize; i++) {
-		if (m->size[i].base)
-			munmap(m->size[i].base, (size_t)m->size[i].nblock << m->size[i].log2);
-		free(m->size[i].block);
-	}
+	for (i = 0; i < m->nsize; i++)
+		size_fini(&m->size[i]);
 	pthread_mutex_destroy(&m->lock);
 	free(m);
 }
@@ -204,7 +168,7 @@ void mem_host_put(struct mem *m, struct mem_host *h)
 	pthread_mutex_unlock(&m->lock);
 }
 
-/* ---- Buffers of a size ---- */
+/* ---- Buffers ---- */
 
 static struct size *size_of(struct mem *m, uint32_t nbytes)
 {
@@ -213,46 +177,6 @@ static struct size *size_of(struct mem *m, uint32_t nbytes)
 	while ((1ull << m->size[i].log2) < nbytes)
 		i++;
 	return &m->size[i];
-}
-
-static uint32_t block_of(const struct size *s, const void *buf)
-{
-	return (uint32_t)((size_t)((const uint8_t *)buf - s->base) >> s->log2);
-}
-
-static void take_out(struct size *s, uint32_t i)
-{
-	struct block *b = &s->block[i];
-
-	*(b->prev != NIL ? &s->block[b->prev].next : &s->first) = b->next;
-	*(b->next != NIL ? &s->block[b->next].prev : &s->last) = b->prev;
-	s->nfree--;
-	s->low = BASE_MIN(s->low, s->nfree);
-}
-
-static void put_in(struct size *s, uint32_t i)
-{
-	struct block *b = &s->block[i];
-
-	b->prev = NIL;
-	b->next = s->first;
-	*(b->next != NIL ? &s->block[b->next].prev : &s->last) = i;
-	s->first = i;
-	s->nfree++;
-}
-
-/* The pages of buffer i, which is in no list, are given back; it reads as zeros if it is used again. */
-static void give_back(struct size *s, uint32_t i)
-{
-	madvise(s->base + ((size_t)i << s->log2), (size_t)1 << s->log2, MADV_DONTNEED);
-	s->block[i].owner = 0;
-	s->block[i].dirty = 0;
-}
-
-static void to_blank(struct size *s, uint32_t i)
-{
-	s->block[i].next = s->blank;
-	s->blank = i;
 }
 
 /* Takes pages from the size that has most of them to spare. */
@@ -264,37 +188,29 @@ static bool evict_one(struct mem *m)
 	for (i = 1; i < m->nsize; i++)
 		if ((uint64_t)m->size[i].nfree << m->size[i].log2 > (uint64_t)s->nfree << s->log2)
 			s = &m->size[i];
-	i = s->last;
-	if (i == NIL)
+	i = size_take_oldest(s);
+	if (i == NO_BLOCK)
 		return false;
-	take_out(s, i);
-	give_back(s, i);
-	to_blank(s, i);
+	size_give_back(s, i);
+	size_put_blank(s, i);
 	m->cached -= 1ull << s->log2;
 	return true;
 }
 
-/* The limits have been looked at, so there is one. */
-static void *size_get(struct mem *m, struct size *s)
+/* NULL, although the limits allow it, only while trim_some() has what is missing; it is about to bring that back. */
+static void *buffer_get(struct mem *m, struct size *s)
 {
 	uint64_t n = 1ull << s->log2;
-	uint32_t i = s->first;
+	void *buf = size_get_used(s);
 
-	if (i != NIL) {
-		take_out(s, i);
+	if (buf) {
 		m->cached -= n;
-		return s->base + ((size_t)i << s->log2);
+		return buf;
 	}
-	/* In vain only while trim_some() has those that are left; it is about to give them back. */
-	while (m->used + m->cached + n > m->limit && evict_one(m))
-		;
-	if (s->blank != NIL) {
-		i = s->blank;
-		s->blank = s->block[i].next;
-	} else {
-		i = s->fresh++;
-	}
-	return s->base + ((size_t)i << s->log2);
+	while (m->used + m->cached + n > m->limit)
+		if (!evict_one(m))
+			return NULL;
+	return size_get_blank(s);
 }
 
 /* ---- Who may have one ---- */
@@ -372,7 +288,9 @@ static enum answer try(struct mem *m, struct mem_wait *w)
 		return FULL;
 	if (!host_may(w->host, w->kind, n, left))
 		return OWN_LIMIT;
-	w->buf = size_get(m, s);
+	w->buf = buffer_get(m, s);
+	if (!w->buf)
+		return FULL;
 	account(m, w, n);
 	return GRANTED;
 }
@@ -428,6 +346,14 @@ static void dequeue(struct mem *m, struct mem_wait *w)
 	__atomic_store_n(&m->nwait, m->nwait - 1, __ATOMIC_RELAXED);
 }
 
+static uint64_t monotonic_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
+}
+
 /* What nobody gets any more in this round: what waits in q found nothing. */
 static void mark_full(const struct mem *m, enum queue q, bool full[NQUEUE])
 {
@@ -453,6 +379,7 @@ static bool serve_queue(struct mem *m, struct mem_host *h, enum queue q, bool fu
 	if (a != GRANTED)
 		return false;
 	dequeue(m, w);
+	set(&m->served_ns[q], monotonic_ns());
 	reactor_post(w->reactor, &w->msg);
 	return true;
 }
@@ -525,16 +452,7 @@ bool mem_cancel(struct mem *m, struct mem_wait *w)
 
 void mem_own(struct mem *m, struct mem_wait *w)
 {
-	struct size *s = size_of(m, w->nbytes);
-	struct block *b = &s->block[block_of(s, w->buf)];
-
-	/* The block is the caller's now, so the lock is not needed. */
-	if (b->owner != w->host->id) {
-		memset(w->buf, 0, b->dirty);
-		b->owner = w->host->id;
-		b->dirty = 0;
-	}
-	b->dirty = BASE_MAX(b->dirty, w->nbytes);
+	size_own(size_of(m, w->nbytes), w->buf, w->host->id, w->nbytes);
 }
 
 void mem_put(struct mem *m, struct mem_wait *w)
@@ -543,7 +461,7 @@ void mem_put(struct mem *m, struct mem_wait *w)
 	uint64_t n = 1ull << s->log2;
 
 	pthread_mutex_lock(&m->lock);
-	put_in(s, block_of(s, w->buf));
+	size_put(s, w->buf);
 	m->cached += n;
 	account(m, w, -n);
 	if (get(&m->trim_ns) == UINT64_MAX)
@@ -552,6 +470,11 @@ void mem_put(struct mem *m, struct mem_wait *w)
 		serve(m);
 	pthread_mutex_unlock(&m->lock);
 	w->buf = NULL;
+}
+
+uint64_t mem_served(const struct mem *m, const struct mem_wait *w)
+{
+	return get(&m->served_ns[queue_of(w)]);
 }
 
 bool mem_short(const struct mem *m)
@@ -576,17 +499,20 @@ static uint32_t trim_some(struct mem *m, struct size *s, uint32_t n)
 	uint32_t idx[TRIM_BATCH], i, k = 0;
 
 	pthread_mutex_lock(&m->lock);
-	for (n = BASE_MIN(n, TRIM_BATCH); k < n && s->nfree; k++) {
-		idx[k] = s->last;
-		take_out(s, s->last);
+	for (n = BASE_MIN(n, TRIM_BATCH); k < n; k++) {
+		idx[k] = size_take_oldest(s);
+		if (idx[k] == NO_BLOCK)
+			break;
 	}
 	pthread_mutex_unlock(&m->lock);
 	for (i = 0; i < k; i++)
-		give_back(s, idx[i]);
+		size_give_back(s, idx[i]);
 	pthread_mutex_lock(&m->lock);
 	for (i = 0; i < k; i++)
-		to_blank(s, idx[i]);
+		size_put_blank(s, idx[i]);
 	m->cached -= (uint64_t)k << s->log2;
+	if (m->nwait)
+		serve(m);
 	pthread_mutex_unlock(&m->lock);
 	return k;
 }

@@ -69,6 +69,8 @@ void mem_put(struct mem *mem, struct mem_wait *w);
 
 /* Whether all commands in n bytes of capsules find memory for their data at once, as far as one can tell. */
 bool mem_plenty(const struct mem *mem, const struct mem_host *host, uint32_t n);
+/* When somebody who waited as w does, or did, was served last: as long as that goes on waiting is worth while. */
+uint64_t mem_served(const struct mem *mem, const struct mem_wait *w);
 bool mem_short(const struct mem *mem);	/* somebody waits */
 /* Gives memory back that has not been used for a while; when to call again. Any reactor. */
 uint64_t mem_tick(struct mem *mem, uint64_t now_ns);

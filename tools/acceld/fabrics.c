@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Fabrics commands: Connect, Property Get and Set, Disconnect. Authentication is not offered. */
+#include <errno.h>
 #include <string.h>
 #include "ctrl.h"
 
@@ -168,10 +169,11 @@ static void connect_done(struct req *req, struct ctrl *ctrl, const struct nvmf_c
 {
 	const struct nvmf_connect_cmd *cmd = connect_cmd(req);
 	uint16_t qid = le16_get(&cmd->qid), sqsize = le16_get(&cmd->sqsize);
-	struct verdict v = BUSY("no-memory");
+	int err = conn_become_queue(req->conn, ctrl, qid, sqsize, cmd->cattr & NVMF_CATTR_NO_SQFLOW);
+	struct verdict v = BUSY(err == -ENOMEM ? "no-memory" : "connection-ends");
 	char host[256];
 
-	if (conn_become_queue(req->conn, ctrl, qid, sqsize, cmd->cattr & NVMF_CATTR_NO_SQFLOW)) {
+	if (err) {
 		ctrl_drop(ctrl, qid, req->conn);
 		connect_refuse(req, data, &v);
 		return;

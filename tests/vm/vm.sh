@@ -5,7 +5,7 @@ set -u
 usage() {
 	cat <<'EOF'
 usage: vm.sh [-k 6.12|6.1|DIR] [-t SECONDS] [-n] [-e NAME=VALUE]... SCRIPT [ARGUMENT]...
-       vm.sh [options] -c COMMANDS
+       vm.sh -s SCRIPT [options] [--] [ARGUMENT]...; vm.sh -c COMMANDS [options]
 Starts a virtual machine and runs SCRIPT or COMMANDS there as root, by bash, in this directory. The guest sees
 this machine's / read-only, with changes kept in memory and lost at its end. What it prints comes out here.
   -k  the kernel: a line that kernels.sh knows (default 6.12), or a directory with vmlinuz, release and lib/modules
@@ -20,8 +20,8 @@ EOF
 }
 here=$(cd "$(dirname "$0")" && pwd)
 cache=${ACCEL_VM_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/nvme-accel}
-kernel=${VM_KERNEL:-6.12} seconds=${VM_TIMEOUT:-300} commands= net= benign= vars=()
-while getopts hk:t:nc:e:w: o; do
+kernel=${VM_KERNEL:-6.12} seconds=${VM_TIMEOUT:-300} commands= script= net= benign= vars=()
+while getopts hk:t:nc:e:w:s: o; do
 	case $o in
 	h) usage; exit 0 ;;
 	k) kernel=$OPTARG ;;
@@ -30,11 +30,16 @@ while getopts hk:t:nc:e:w: o; do
 	c) commands=$OPTARG ;;
 	e) vars+=("$OPTARG") ;;
 	w) benign=$OPTARG ;;
+	s) script=$OPTARG ;;
 	*) usage >&2; exit 2 ;;
 	esac
 done
 shift $((OPTIND - 1))
-[ -n "$commands" ] || [ $# -gt 0 ] || { usage >&2; exit 2; }
+if [ -z "$commands$script" ]; then
+	[ $# -gt 0 ] || { usage >&2; exit 2; }
+	script=$1
+	shift
+fi
 command -v qemu-system-x86_64 >/dev/null || { echo "vm.sh: qemu-system-x86_64 is not installed (package qemu-system-x86)" >&2; exit 125; }
 
 if [ -d "$kernel" ]; then
@@ -65,9 +70,7 @@ console=${VM_CONSOLE:-$work/console}
 	if [ -n "$commands" ]; then
 		printf 'vm_command=(bash -c %q)\n' "$commands"
 	else
-		script=$(realpath "$1")
-		shift
-		printf 'vm_command=(bash %q' "$script"
+		printf 'vm_command=(bash %q' "$(realpath "$script")"
 		[ $# -eq 0 ] || printf ' %q' "$@"
 		printf ')\n'
 	fi

@@ -67,6 +67,7 @@ accelerators() {
 	is "  with keep alive and loss timeouts" 7 "$(grep -cE '^/dev/nvme[0-9]+n[0-9]+ +traddr.* 1 +5000 +600 +10 ' "$work/out")"
 	users "$d" "$g"
 	locks "$d" "$g"
+	limits "$d"
 	threads "$d" "$g"
 }
 
@@ -134,6 +135,25 @@ locks() {
 	wait "$holder" 2>/dev/null
 	ok "after a holder was killed the lock is free, though its child lives" "$ACCEL" lock -w 20 "$1" -- true
 	ok "locked and unlocked many times" sh -c "i=0; while [ \$i -lt 8 ]; do '$ACCEL' lock -n '$1' -- true || exit; i=\$((i + 1)); done"
+}
+
+# The block device's limit changes while jobs run: no byte is wrong.
+limits() {
+	local max changer i
+	max=/sys/block/${1#/dev/}/queue/max_sectors_kb
+	gzip -c "$work/file" >"$work/file.gz"
+	while sleep 0.05; do
+		for i in 1280 64 512 4; do echo $i; done >"$work/kb"
+		while read -r i; do echo "$i" >"$max"; sleep 0.02; done <"$work/kb"
+	done &
+	changer=$!
+	for i in 1 2 3 4; do
+		ok "decompress while max_sectors_kb changes ($i)" "$ACCEL" decompress -D "$1" -f -o "$work/back" "$work/file.gz"
+		same "  right" "$work/file" "$work/back"
+	done
+	kill "$changer"
+	wait "$changer" 2>/dev/null
+	echo 1280 >"$max"
 }
 
 # Where io_uring is forbidden, threads do the same.

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The inbox host and acceld in one guest: nvme-cli, fio, and every verb of accel on block devices and on generic nodes.
+here=$(dirname "$0")
+. "$here/lib.inc"
+. "$here/cli.inc"
+. "$here/verbs.inc"
+
+load_host
+configure 127.0.0.1:4420
+# shellcheck disable=SC2086 # a list of words
+namespaces $every_kind >>"$conf"
+start_daemon
+
+cli_discover
+cli_connects
+ok "nvme connect" connect
+soon "  every namespace has a block device" 10 all_nodes
+cli_looks
+cli_boundaries
+cli_rescan_reset
+cli_second "${NVME2:-}"
+verify "fio verifies 512-byte blocks" "$(node_path "$nqn" 16)" --bs=512 --size=2M
+verify "fio verifies 4 KiB blocks" "$(node_path "$nqn" 16)"
+verify "fio verifies 1 MiB blocks" "$(node_path "$nqn" 16)" --bs=1M --size=64M
+verify "fio verifies mixed sizes, mixed reads" "$(node_path "$nqn" 16)" --bs=512-256k --bs_unaligned=0 --rw=randrw --size=32M
+
+verbs_list
+verbs_all block
+verbs_leases
+verbs_judges
+verbs_all generic
+ok "nvme disconnect" disconnect
+soon "  no node is left" 10 no_nodes
+cli_connect_all
+stop_daemon
+[ "$bad" -eq 0 ] || sed 's/^/# acceld: /' "$log" | tail -n 30
+finish

@@ -165,16 +165,16 @@ ACCEL_API void accel_list_free(struct accel_list *list);
  * controller is not connected now; -EPROTO: its identity is malformed; -EINVAL: the name; -ENOTSUP: the kernel lacks
  * what such a node needs; others as connecting or opening gives them.
  *
- * tcp:// is NVMe/TCP by the library itself and needs no privileges. HOST is a name or an address ([::1] for IPv6), PORT
- * 4420 if it is not said. Without NQN discovery there must find one subsystem with accelerators; without nsid it must
- * have one accelerator, or one with all functions (-EINVAL, and the log names the candidates). Further options, with
- * '&' between them: hdgst=1, ddgst=1 (digests), kato=MS (keep alive, 120000; 0: none), timeout=MS (for an answer,
- * 30000; what is not a job's has 10000 at most), poll=US (how long to look at the socket before sleeping on it, where
- * that has proven worth it; 20), hostnqn=NQN, hostid=UUID. Looking HOST up may block as long as the system's resolver
- * does. -ECONNREFUSED, -EHOSTUNREACH, -ETIMEDOUT, -ECONNRESET: so the connection ended; -EACCES: the target does not
- * let this host in; -EBUSY: it has no room for it; -ENOENT: no such host, subsystem or namespace; -EPROTO: the target broke
- * the protocol. Malformed names and refusals are told in the log. A connection that is lost later is made again by
- * what is called next; jobs wait for it as long as they may.
+ * tcp:// is NVMe/TCP by the library itself and needs no privileges. HOST is a name or an address ([::1] for IPv6),
+ * PORT 4420 if it is not said. Without NQN discovery there must find one subsystem with accelerators; without nsid
+ * it must have one accelerator, or one with all functions (-EINVAL, and the log names the candidates). Further
+ * options, with '&' between them: hdgst=1, ddgst=1 (digests), kato=MS (keep alive, 120000; 0: none), timeout=MS
+ * (for an answer, 30000; what is not a job's has 10000 at most), poll=US (how long to look at the socket before
+ * sleeping on it, where that has proven worth it; 20), hostnqn=NQN, hostid=UUID. Looking HOST up may block as long
+ * as the system's resolver does. -ECONNREFUSED, -EHOSTUNREACH, -ETIMEDOUT, -ECONNRESET: so the connection ended;
+ * -EACCES: the target does not let this host in; -EBUSY: it has no room for it; -ENOENT: no such host, subsystem
+ * or namespace; -EPROTO: the target broke the protocol. Malformed names and refusals are told in the log. A
+ * connection that is lost later is made again by what is called next; jobs wait for it as long as they may.
  */
 ACCEL_API int accel_dev_open(struct accel_ctx *ctx, const char *name, struct accel_dev **dev);
 /** The best match: hardware before software, then most free slots. -ENODEV: nothing matches. */

@@ -419,10 +419,11 @@ int tcp_find_subsystem(struct transport_env *env, struct tcp_name *name)
 	struct records list;
 	char addr[300];
 	int ret = discover(env, name, &list);
+	bool there = !ret;
 
-	if (!ret)
+	if (there)
 		ret = pick(env, name, &list);
-	if (ret == -ENOENT) {
+	if (there && ret == -ENOENT) {
 		tcp_name_addr(name, addr, sizeof(addr));
 		transport_log(env, TCP_LOG_ERROR, "tcp://%.100s: discovery finds no subsystem with accelerators",
 			      addr);

@@ -151,7 +151,7 @@ def storm():
         for w in workers:
             check(w.error is None, "%s: %s: %s", type(w).__name__, type(w.error).__name__, w.error)
             check(w.n > 3 or d.sanitized, "%s did %d rounds", type(w).__name__, w.n)
-        check(i > 20 or d.sanitized, "%d reloads", i)
+        check(i > 5 or d.sanitized, "%d reloads", i)
         d.reload(variant(0))
         with d.host() as h:
             def left():

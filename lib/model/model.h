@@ -21,6 +21,7 @@ enum model_opcode { MODEL_READ = 2, MODEL_WRITE = 1, MODEL_FLUSH = 0 };	/* NVM o
 #define MODEL_SC_OK		0x000
 #define MODEL_SC_INVALID_FIELD	0x4002	/* with DNR */
 #define MODEL_SC_INVALID_OPCODE	0x4001
+#define MODEL_SC_SEQUENCE	0x400c	/* output asked for by WAIT before there is any */
 #define MODEL_SC_LBA_RANGE	0x4080
 #define MODEL_SC_ACCESS_DENIED	0x4286
 #define MODEL_SC_NOT_READY	0x0082

@@ -217,7 +217,13 @@ int slot_read(struct model *m, struct model_cmd *cmd, const struct wire_addr *a)
 	if (a->off < m->wait_off && a->off + cmd->nbytes > m->wait_off)
 		return MODEL_SC_INVALID_FIELD;
 	cmd->alias = a->alias;
-	if (a->off >= m->wait_off && wait_read(m, s, cmd))
+	/*
+	 * Output without its status, as from a read that was split on the way: its other part may be held and bring
+	 * success later, so that what is not there yet must not be answered with zeros.
+	 */
+	if (a->off > m->wait_off && feature(m, NVME_ACCEL_FEAT_WAIT) && must_wait(s, a->alias))
+		return MODEL_SC_SEQUENCE;
+	if (a->off == m->wait_off && wait_read(m, s, cmd))
 		return MODEL_HELD;
 	read_answer(m, s, cmd);
 	return MODEL_SC_OK;

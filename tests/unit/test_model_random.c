@@ -93,6 +93,9 @@ static void do_read(struct world *w)
 	if (host_denied(w, s, host)) {
 		r->due = 1;
 		r->sc = MODEL_SC_ACCESS_DENIED;
+	} else if (waits && r->off) {
+		r->due = 1;
+		r->sc = MODEL_SC_SEQUENCE;
 	} else if (waits && !waiting_read(w, slot, -1)) {
 		/* The one that was just made counts as waiting: it is not due yet. */
 		wrong(w, "the reference finds no room", slot, alias);

@@ -88,9 +88,16 @@ static void req_init(struct accel_queue *q, uint32_t i)
 	list_push(&q->free, r);
 }
 
-static int queue_setup(struct accel_queue *q)
+void queue_read_limit(struct accel_queue *q)
 {
 	struct transport_info info;
+
+	transport_get_info(q->ops, q->dev->tdev, &info);
+	q->max_read = info.max_nbytes ? BASE_MAX(info.max_nbytes, (uint64_t)q->block) : UINT64_MAX;
+}
+
+static int queue_setup(struct accel_queue *q)
+{
 	uint32_t i;
 	int ret = queue_memory(q);
 
@@ -101,8 +108,7 @@ static int queue_setup(struct accel_queue *q)
 		q->tq = NULL;
 		return ret;
 	}
-	transport_get_info(q->ops, q->dev->tdev, &info);
-	q->max_read = info.max_nbytes ? BASE_MAX(info.max_nbytes, (uint64_t)q->block) : UINT64_MAX;
+	queue_read_limit(q);
 	ret = lease_take(q->lease, q->depth, q->all_slots);
 	if (ret)
 		return ret;

@@ -378,6 +378,9 @@ static void no_status(struct accel_queue *q, struct req *r, uint64_t now)
 		path_down(q, r, now);
 		return;
 	}
+	/* It may have been split on the way, and its parts answered at different times. */
+	if (r->rd.error == -EMSGSIZE)
+		queue_read_limit(q);
 	if (r->retries >= q->max_retries || grace_over(r, now)) {
 		req_fallback(q, r, ACCEL_ST_IO_ERROR, now);
 		return;

@@ -165,6 +165,8 @@ void req_send(struct accel_queue *q, struct req *r, uint64_t now);
 /* Reads status and output; wait: by the WAIT alias. */
 void req_read(struct accel_queue *q, struct req *r, bool wait, uint64_t now);
 /* Reads the output from byte r->have up to out_len; the status alone. */
+/* What one read may carry, as the path is now. */
+void queue_read_limit(struct accel_queue *q);
 void req_read_rest(struct accel_queue *q, struct req *r, uint64_t out_len, uint64_t now);
 void req_read_check(struct accel_queue *q, struct req *r, uint64_t now);
 /* Aborts the number in seq, whatever it was, and reads what became of it. */

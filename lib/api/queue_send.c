@@ -164,7 +164,7 @@ static void read_fill(struct accel_queue *q, struct req *r, bool status, uint64_
 			   wire_slot_addr(&q->dev->id, slot, r->seq, 1);
 	if (!status)
 		r->rd.off += q->block + off;
-	r->rd.flags = TRANSPORT_READ | (q->borrow ? TRANSPORT_BORROW : 0);
+	r->rd.flags = TRANSPORT_READ | (q->borrow ? TRANSPORT_BORROW : 0) | (wait ? TRANSPORT_WHOLE : 0);
 }
 
 /* The status, and as much of the caller's room as the job may fill and the path takes along. */

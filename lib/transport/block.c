@@ -96,6 +96,8 @@ static void run(struct transport_dev *dev, struct transport_cmd *cmd)
 		node_outcome_ng(cmd, run_ng(dev, &map));
 	else
 		node_outcome(cmd, run_block(dev, &map));
+	if (!cmd->error || cmd->error == -EIO)
+		node_was_split(dev, cmd);
 	node_map_end(&map, !cmd->error && !cmd->nvme_status);
 }
 

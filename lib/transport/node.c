@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* A device handle on a node: identity and other pages by command or by reading, flock, what is known of the path. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,9 +36,53 @@ int node_scan(struct transport_env *env, const char *options, int (*found)(void 
 	return sysfs_scan(env->sysfs, with_dev, &n);
 }
 
+void node_watch(struct transport_dev *dev)
+{
+	char path[300];
+	unsigned int i;
+
+	for (i = 0; i < dev->sysfs.nqueue; i++) {
+		snprintf(path, sizeof(path), "%s/max_sectors_kb", dev->sysfs.queue[i]);
+		dev->limit_fd[i] = open(path, O_RDONLY | O_CLOEXEC);
+	}
+	dev->max_nbytes = dev->sysfs.info.max_nbytes;
+}
+
+bool node_was_split(struct transport_dev *dev, struct transport_cmd *cmd)
+{
+	uint64_t max = __atomic_load_n(&dev->max_nbytes, __ATOMIC_RELAXED), kb;
+	char text[32];
+	unsigned int i;
+	ssize_t n;
+
+	if (!(cmd->flags & TRANSPORT_WHOLE) || dev->generic || cmd->nbytes <= NVME_ACCEL_PAGE)
+		return false;
+	for (i = 0; i < dev->sysfs.nqueue; i++) {
+		n = dev->limit_fd[i] < 0 ? 0 : pread(dev->limit_fd[i], text, sizeof(text) - 1, 0);
+		if (n <= 0)
+			continue;
+		text[n] = '\0';
+		kb = strtoull(text, NULL, 10);
+		if (kb)
+			max = BASE_MIN(max, kb * 1024);
+	}
+	if (max < __atomic_load_n(&dev->max_nbytes, __ATOMIC_RELAXED))
+		__atomic_store_n(&dev->max_nbytes, max, __ATOMIC_RELAXED);
+	if (!max || cmd->nbytes <= max)
+		return false;
+	cmd->error = -EMSGSIZE;
+	cmd->nvme_status = 0;
+	return true;
+}
+
 /* Also in a forked child: the lock of flock() stays with the parent's descriptor, as nothing is unlocked here. */
 void node_close(struct transport_dev *dev)
 {
+	unsigned int i;
+
+	for (i = 0; i < NODE_NQUEUE; i++)
+		if (dev->limit_fd[i] >= 0)
+			close(dev->limit_fd[i]);
 	if (dev->fd >= 0)
 		close(dev->fd);
 	free(dev);
@@ -132,6 +177,8 @@ int node_info(struct transport_dev *dev, struct transport_info *info)
 {
 	*info = dev->sysfs.info;
 	info->npath = dev->sysfs.npath;
+	if (dev->max_nbytes)
+		info->max_nbytes = __atomic_load_n(&dev->max_nbytes, __ATOMIC_RELAXED);
 	info->direct = __atomic_load_n(&dev->direct, __ATOMIC_RELAXED);
 	info->copied = __atomic_load_n(&dev->copied, __ATOMIC_RELAXED);
 	info->copied_nbytes = __atomic_load_n(&dev->copied_nbytes, __ATOMIC_RELAXED);

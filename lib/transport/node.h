@@ -32,6 +32,8 @@ struct node_limits {
 	uint64_t chunk_nbytes;		/* no command crosses a multiple of this; 0: unknown */
 };
 
+#define NODE_NQUEUE 8u			/* block devices whose limits are watched: the node and its paths */
+
 struct node_sysfs {
 	bool nvme;			/* a namespace of the inbox driver, and not just some disk */
 	bool live;			/* a controller is there to take commands */
@@ -40,6 +42,8 @@ struct node_sysfs {
 	uint32_t major, minor;		/* 0, 0: unknown */
 	struct node_limits limits;
 	struct transport_info info;
+	unsigned int nqueue;
+	char queue[NODE_NQUEUE][256];	/* directories of their limits */
 };
 
 /*
@@ -64,6 +68,8 @@ struct transport_dev {
 	uint32_t nsid;			/* 0: unknown, not a namespace of the inbox driver */
 	char name[256];
 	struct node_sysfs sysfs;
+	int limit_fd[NODE_NQUEUE];	/* max_sectors_kb of each in sysfs.queue; -1: not there */
+	uint64_t max_nbytes;		/* atomic: as sysfs.info, or less if it has been made less since */
 	/* Commands that went from and to the caller's memory as it lay there, and those that needed a copy; atomic. */
 	uint64_t direct, copied, copied_nbytes;
 };
@@ -80,6 +86,12 @@ int node_reset(struct transport_dev *dev);
 
 /* An Identify command to whatever NVMe node fd is, 4096 bytes. -EACCES: the kernel does not let us. */
 int node_admin_identify(int fd, uint32_t nsid, uint8_t cns, void *page);
+/*
+ * After a read that must have gone as one command (TRANSPORT_WHOLE): limits can be made smaller at any time, by a rule
+ * of udev or by hand. Whether it may have been split; if so the command has its error.
+ */
+bool node_was_split(struct transport_dev *dev, struct transport_cmd *cmd);
+void node_watch(struct transport_dev *dev);
 /* Makes a handle for a name, without opening anything. */
 int node_new(struct transport_env *env, const char *name, struct transport_dev **dev);
 /* Whole blocks by one plain read. 0 or -errno; short is -EIO. */

@@ -231,6 +231,8 @@ static int open_node(struct transport_dev *dev, const char *node)
 		ret = prove_alloc(dev);
 	if (!ret && !dev->generic)
 		ret = open_for_writing(dev, path);
+	if (!ret)
+		node_watch(dev);
 	return ret;
 }
 
@@ -245,6 +247,7 @@ int node_new(struct transport_env *env, const char *name, struct transport_dev *
 		return -ENOMEM;
 	dev->env = env;
 	dev->fd = -1;
+	memset(dev->limit_fd, 0xff, sizeof(dev->limit_fd));
 	strcpy(dev->name, name);
 	*out = dev;
 	return 0;

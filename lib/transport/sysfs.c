@@ -242,13 +242,16 @@ static uint64_t or_default(int64_t v, uint64_t def)
 }
 
 /* Only ever narrower: a namespace with several paths has the limits of all of them. */
-static void add_limits(struct node_limits *l, const char *dir)
+static void add_limits(struct node_sysfs *node, const char *dir)
 {
+	struct node_limits *l = &node->limits;
 	char queue[PATH_ROOM];
 	uint64_t kb, segments;
 
 	if (snprintf(queue, sizeof(queue), "%s/queue", dir) >= (int)sizeof(queue) || !is_dir(dir, "queue"))
 		return;
+	if (node->nqueue < NODE_NQUEUE && strlen(queue) < sizeof(node->queue[0]))
+		strcpy(node->queue[node->nqueue++], queue);
 	if (number(queue, "chunk_sectors") > 0)
 		l->chunk_nbytes = (uint64_t)number(queue, "chunk_sectors") * 512;
 	kb = BASE_MIN(or_default(number(queue, "max_hw_sectors_kb"), 128),
@@ -272,7 +275,7 @@ static void ctrl_limits(struct lookup *l, const char *ctrl, const char *block)
 	char dir[PATH_ROOM];
 
 	if (each(ctrl, find_path, &p) == 1 && snprintf(dir, sizeof(dir), "%s/%s", ctrl, p.found) < (int)sizeof(dir))
-		add_limits(&l->node->limits, dir);
+		add_limits(l->node, dir);
 }
 
 static int rank_of(const char *ctrl, const char *block)
@@ -394,7 +397,7 @@ void sysfs_read(const char *sysfs, const char *name, struct node_sysfs *node)
 	defaults(node);
 	if (!sysfs_is_block(name) && !sysfs_is_generic(name)) {
 		if (snprintf(path, sizeof(path), "%.400s/class/block/%.80s", sysfs, name) < (int)sizeof(path)) {
-			add_limits(&node->limits, path);
+			add_limits(node, path);
 			read_dev(node, path);
 		}
 	} else if (find_namespace(sysfs, &l)) {
@@ -405,7 +408,7 @@ void sysfs_read(const char *sysfs, const char *name, struct node_sysfs *node)
 			node->live = false;
 		block_name(name, block);
 		snprintf(path, sizeof(path), "%s/%s", l.parent, block);
-		add_limits(&node->limits, path);
+		add_limits(node, path);
 		snprintf(path, sizeof(path), "%s/%.24s", l.parent, name);
 		read_dev(node, path);
 	}

@@ -351,6 +351,8 @@ static struct transport_cmd *complete(struct transport_queue *q, struct io_uring
 	} else {
 		node_outcome(cmd, r->res);
 	}
+	if (!cmd->error || cmd->error == -EIO)
+		node_was_split(q->dev, cmd);
 	put_req(q, r, !cmd->error && !cmd->nvme_status);
 	return cmd;
 }

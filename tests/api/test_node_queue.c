@@ -34,6 +34,7 @@ static struct transport_dev *dev_of(struct fix *f, int fd)
 
 	dev->env = &f->env;
 	dev->fd = fd;
+	memset(dev->limit_fd, 0xff, sizeof(dev->limit_fd));
 	strcpy(dev->name, "memory");
 	dev->sysfs.limits = (struct node_limits){ .block = 512, .dma_mask = 3, .gap_mask = 4095, .max_segments = 64,
 						  .max_nbytes = 61 * 4096 };
@@ -286,6 +287,53 @@ static void run_freeing(const struct transport_ops *ops)
 		free(iov[i].iov_base);
 }
 
+static void set_kb(struct fix *f, const char *text)
+{
+	assert_int_equal(ftruncate(f->dev->limit_fd[0], 0), 0);
+	assert_int_equal(pwrite(f->dev->limit_fd[0], text, strlen(text), 0), strlen(text));
+}
+
+static int read_whole(struct fix *f, uint32_t nbytes, uint32_t flags)
+{
+	struct iovec iov = { malloc(nbytes), nbytes };
+	struct transport_cmd cmd = { .flags = TRANSPORT_READ | flags, .niov = 1, .iov = &iov, .nbytes = nbytes };
+
+	assert_int_equal(submit_one(f, &cmd), 1);
+	assert_ptr_equal(reap_one(f), &cmd);
+	assert_int_equal(cmd.nvme_status, 0);
+	free(iov.iov_base);
+	return cmd.error;
+}
+
+/* Somebody makes the block device's limit smaller: what may have been split by now is not believed. */
+static void run_limits(const struct transport_ops *ops)
+{
+	struct transport_info info = { 0 };
+	struct fix f;
+
+	setup(&f, ops);
+	f.dev->limit_fd[0] = memfd_create("max_sectors_kb", MFD_CLOEXEC);
+	f.dev->sysfs.nqueue = 1;
+	f.dev->max_nbytes = 61 * 4096;
+	set_kb(&f, "1280\n");
+	assert_int_equal(read_whole(&f, 65536, TRANSPORT_WHOLE), 0);
+	set_kb(&f, "32\n");
+	assert_int_equal(read_whole(&f, 65536, 0), 0);
+	assert_int_equal(read_whole(&f, 32768, TRANSPORT_WHOLE), 0);
+	assert_int_equal(read_whole(&f, 65536, TRANSPORT_WHOLE), -EMSGSIZE);
+	assert_int_equal(ops->info(f.dev, &info), 0);
+	assert_int_equal(info.max_nbytes, 32768);
+	/* Once smaller it stays so: who knows when it changes again. */
+	set_kb(&f, "1280\n");
+	assert_int_equal(read_whole(&f, 65536, TRANSPORT_WHOLE), -EMSGSIZE);
+	/* What cannot be read changes nothing. */
+	set_kb(&f, "");
+	assert_int_equal(read_whole(&f, 32768, TRANSPORT_WHOLE), 0);
+	set_kb(&f, "nonsense\n");
+	assert_int_equal(read_whole(&f, 32768, TRANSPORT_WHOLE), 0);
+	teardown(&f);
+}
+
 static bool have_uring(void)
 {
 	if (uring_allowed())
@@ -313,6 +361,7 @@ BOTH(errors)
 BOTH(broken)
 BOTH(waiting)
 BOTH(freeing)
+BOTH(limits)
 
 int main(void)
 {
@@ -322,6 +371,7 @@ int main(void)
 		cmocka_unit_test(test_block_broken),  cmocka_unit_test(test_uring_broken),
 		cmocka_unit_test(test_block_waiting), cmocka_unit_test(test_uring_waiting),
 		cmocka_unit_test(test_block_freeing), cmocka_unit_test(test_uring_freeing),
+		cmocka_unit_test(test_block_limits),  cmocka_unit_test(test_uring_limits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

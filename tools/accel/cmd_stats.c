@@ -19,7 +19,7 @@ static const struct out_column fields[] = {
 	{ "queue_ns", "Time in queues", OUT_NS },
 	{ "exec_ns", "Time in engines", OUT_NS },
 	{ "in_place", "Jobs without a copy", OUT_NUMBER },
-	{ "copied", "Jobs with a copy", OUT_NUMBER },
+	{ "copied", "Bytes copied", OUT_BYTES },
 	{ "lease_grants", "Leases granted", OUT_NUMBER },
 	{ "lease_refusals", "Leases refused", OUT_NUMBER },
 	{ "lease_expiries", "Leases expired", OUT_NUMBER },

@@ -275,6 +275,7 @@ static void rest(struct world *w)
 	uint32_t what = byte(&w->in), i = byte(&w->in) % NCMD;
 
 	w->e.refuse = what & 1 ? NVME_ACCEL_NO_RESOURCES : 0;
+	w->e.waits = what & 0x20 ? 1 : 0;
 	if (what & 2) {
 		w->e.now += (uint64_t)word(&w->in) * MS / 4;
 		CHECK(model_tick(w->e.m) > w->e.now);

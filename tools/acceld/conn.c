@@ -143,8 +143,8 @@ void conn_fatal(struct conn *c, uint16_t fes, uint32_t fei, const char *why)
 		return;
 	failed(c);
 	count(&c->t->count.fes[fes & 7], 1);
-	log_event(c->t, LOG_WARNING, "transport-error", "peer=%s qid=%u fes=%u fei=%u reason=\"%s\"", c->peer, c->qid, fes,
-		  fei, why);
+	log_event(c->t, LOG_WARNING, "transport-error", "peer=%s qid=%u fes=%u fei=%u reason=\"%s\"", c->peer, c->qid,
+		  fes, fei, why);
 	/* Unless ICResp is still on its way out, which means that the peer does not read. */
 	if (!c->nown) {
 		tx_own(c, ntcp_put_term(NTCP_CTRL, c->own, fes, fei, &c->rx));
@@ -441,8 +441,8 @@ void conns_stalled(struct reactor_timer *timer)
 		if (!is_short || ((c->paused || !(c->ntransfer || c->rx_req)) && !sends(c)) ||
 		    r->now - c->progress_ns < STALL_NS)
 			continue;
-		log_event(r->t, LOG_WARNING, "stalled", "peer=%s qid=%u hint=\"others wait for the memory it has\"", c->peer,
-			  c->qid);
+		log_event(r->t, LOG_WARNING, "stalled", "peer=%s qid=%u hint=\"others wait for the memory it has\"",
+			  c->peer, c->qid);
 		conn_close(c, "stalled");
 	}
 }

@@ -195,7 +195,9 @@ static int open_socket(struct target *t, const struct conf_listen *conf)
 
 static in_port_t *port_of(struct sockaddr_storage *ss)
 {
-	return ss->ss_family == AF_INET6 ? &((struct sockaddr_in6 *)ss)->sin6_port : &((struct sockaddr_in *)ss)->sin_port;
+	if (ss->ss_family == AF_INET6)
+		return &((struct sockaddr_in6 *)ss)->sin6_port;
+	return &((struct sockaddr_in *)ss)->sin_port;
 }
 
 static void say_address(struct listener *l)
@@ -228,7 +230,8 @@ static int listener_open(struct listeners *all, const struct conf_listen *conf)
 		say_address(l);
 		return 0;
 	}
-	log_event(all->t, LOG_ERROR, "listen", "addr=%s error=\"%s\" hint=\"%s\"", conf->text, strerror(-rc), hint(-rc));
+	log_event(all->t, LOG_ERROR, "listen", "addr=%s error=\"%s\" hint=\"%s\"", conf->text, strerror(-rc),
+		  hint(-rc));
 	if (l && l->src.fd >= 0)
 		close(l->src.fd);
 	free(l);

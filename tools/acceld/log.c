@@ -109,8 +109,8 @@ static void write_line(const struct logger *log, enum log_level level, const cha
 	size_t n;
 	int k;
 
-	k = snprintf(line, LINE_MAX_NBYTES, "%s%s %s ", log && log->prefix ? level_prefix[level] : "", level_name[level],
-		     event);
+	k = snprintf(line, LINE_MAX_NBYTES, "%s%s %s ", log && log->prefix ? level_prefix[level] : "",
+		     level_name[level], event);
 	n = BASE_MIN((size_t)k, (size_t)LINE_MAX_NBYTES - 1);
 	k = vsnprintf(line + n, LINE_MAX_NBYTES - n, fmt, ap);
 	n += k > 0 ? (size_t)k : 0;

@@ -174,8 +174,8 @@ static void reload(struct target *t, const struct options *o, bool verbose)
 	notify_reloading();
 	conf = load(o, verbose);
 	if (!conf) {
-		log_event(t, LOG_ERROR, "reload-failed", "file=%s hint=\"correct what the lines above name; nothing has "
-			  "changed\"", file ? file : "none");
+		log_event(t, LOG_ERROR, "reload-failed", "file=%s hint=\"correct what the lines above name; "
+			  "nothing has changed\"", file ? file : "none");
 	} else {
 		level = conf->log_level;
 		if (target_reload(t, conf))
@@ -241,8 +241,8 @@ static void raise_files(struct target *t, struct conf *conf)
 	if (lim.rlim_cur >= want)
 		return;
 	conf->max_conns = lim.rlim_cur > 2 * FILES_BESIDES ? (unsigned int)lim.rlim_cur - FILES_BESIDES : FILES_BESIDES;
-	log_event(t, LOG_WARNING, "files", "max_conns=%u hint=\"the limit of open files allows no more: raise LimitNOFILE\"",
-		  conf->max_conns);
+	log_event(t, LOG_WARNING, "files", "max_conns=%u hint=\"the limit of open files allows no more: "
+		  "raise LimitNOFILE\"", conf->max_conns);
 }
 
 static unsigned int ncpu(void)

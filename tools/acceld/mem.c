@@ -69,8 +69,8 @@ struct mem *mem_new(struct target *t, uint64_t limit, uint32_t data)
 	/* What the last eighth is for must fit there, and two of the largest beside it. */
 	least = BASE_MAX(data, 4ull * BASE_MAX(t->conf->in_capsule, 8192u)) * 4;
 	if (limit < least) {
-		log_event(t, LOG_ERROR, "memory-limit", "memory=%llu hint=\"with this max_transfer and in_capsule memory must "
-			  "be at least %llu\"", (unsigned long long)limit, (unsigned long long)least);
+		log_event(t, LOG_ERROR, "memory-limit", "memory=%llu hint=\"with this max_transfer and in_capsule "
+			  "memory must be at least %llu\"", (unsigned long long)limit, (unsigned long long)least);
 		mem_free(m);
 		return NULL;
 	}

@@ -11,13 +11,14 @@
  *             holds up nobody either.
  *   MEM_ICD   data in a command capsule. It comes whether asked for or not, so its connection is not read while it
  *             waits, and transfers asked for before are stuck behind it. The last eighth is for these alone: who has
- *             it gets its bytes next from its own connection, then executes, and no execution waits for memory.
+ *             it gets its bytes next from its own connection, then executes, and no execution waits for memory. Nor
+ *             is a host kept from it for what it has of other kinds.
  *
- * Of all these, 1/32 D is for small buffers only, so that large transfers keep nobody from small commands; nor the other
- * way round, as small ones may have D/4 at most while a large one waits.
+ * Of all these, 1/32 D is for small buffers only, so that large transfers keep nobody from small commands; nor the
+ * other way round, as small ones may have D/4 at most while a large one waits.
  *
  * A peer that does not send what it announced, or does not take what it asked for, keeps memory from others; it is
- * closed if others wait (conn_stalled()). Among hosts memory is divided thus: one that has some already may have three
+ * closed if others wait (conns_stalled()). Among hosts memory is divided thus: one that has some already may have three
  * times what is free at most, so that the one that comes next finds some; waiting hosts take turns.
  */
 #ifndef ACCELD_MEM_H

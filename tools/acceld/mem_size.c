@@ -7,13 +7,15 @@
 #include "../../lib/base/bits.h"
 #include "mem_size.h"
 
+#define STEP_NBYTES	(1u << 20)
+
 int size_init(struct size *s, uint32_t log2, uint64_t limit)
 {
 	s->log2 = log2;
 	s->nblock = (uint32_t)BASE_MIN(limit >> log2, (uint64_t)NO_BLOCK - 1);
 	s->first = s->last = s->blank = NO_BLOCK;
-	s->base = mmap(NULL, (size_t)s->nblock << log2, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	/* No more than addresses: where the system counts what may be used, this is nothing yet. */
+	s->base = mmap(NULL, (size_t)s->nblock << log2, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (s->base == MAP_FAILED) {
 		s->base = NULL;
 		return -ENOMEM;
@@ -62,13 +64,24 @@ void *size_get_used(struct size *s)
 	return buf_of(s, i);
 }
 
+/* Makes some more usable, a few at a time. */
+static bool extend(struct size *s)
+{
+	uint32_t n = BASE_MIN(BASE_MAX(STEP_NBYTES >> s->log2, 1u), s->nblock - s->ready);
+
+	if (!n || mprotect(buf_of(s, s->ready), (size_t)n << s->log2, PROT_READ | PROT_WRITE))
+		return false;
+	s->ready += n;
+	return true;
+}
+
 void *size_get_blank(struct size *s)
 {
 	uint32_t i = s->blank;
 
 	if (i != NO_BLOCK)
 		s->blank = s->block[i].next;
-	else if (s->fresh < s->nblock)
+	else if (s->fresh < s->ready || extend(s))
 		i = s->fresh++;
 	else
 		return NULL;

@@ -25,6 +25,7 @@ struct size {
 	uint32_t log2, nblock;
 	uint32_t first, last, nfree;	/* with pages */
 	uint32_t blank, fresh;		/* without: those that had some, and those from fresh on that never had */
+	uint32_t ready;			/* those from here on cannot be accessed yet */
 	uint32_t low;			/* least nfree since the last look: so many were not needed */
 };
 

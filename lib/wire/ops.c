@@ -75,13 +75,20 @@ enum wire_err wire_check_ops(const struct wire_id *id)
 	return WIRE_OK;
 }
 
+static inline uint32_t op_key(uint16_t op, uint16_t alg)
+{
+	return op | (uint32_t)alg << 16;
+}
+
+/* Called several times a job: one load and one comparison an entry. */
 const struct wire_op *wire_find_op(const struct wire_id *id, uint16_t op, uint16_t alg)
 {
-	unsigned int i;
+	const struct wire_op *o = id->ops, *end = o + id->nops;
+	uint32_t key = op_key(op, alg);
 
-	for (i = 0; i < id->nops; i++)
-		if (id->ops[i].op == op && id->ops[i].alg == alg)
-			return &id->ops[i];
+	for (; o < end; o++)
+		if (op_key(o->op, o->alg) == key)
+			return o;
 	return NULL;
 }
 

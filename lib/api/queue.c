@@ -263,8 +263,8 @@ static int poll_transport(struct accel_queue *q, unsigned int min, int timeout_m
 	if (q->slot.first)
 		queue_fill_slots(q, now);
 	queue_flush(q);
-	/* Jobs that run long send no descriptor that would renew the lease. */
-	if (q->in_flight > q->ndone)
+	/* Jobs that run long send no descriptor that would renew the lease. A way that is down is the jobs' to try. */
+	if (q->in_flight > q->ndone && !q->down)
 		lease_keep(q->lease, now);
 	return n;
 }

@@ -354,6 +354,7 @@ static void path_down(struct accel_queue *q, struct req *r, uint64_t now)
 {
 	enum req_next next = NEXT_READ;
 
+	q->down = true;
 	if (!r->down_ns)
 		r->down_ns = now;
 	if (r->cancelled || r->timed_out || now >= r->deadline_ns || lease_ended(q->lease) ||
@@ -410,8 +411,10 @@ static void evaluate(struct accel_queue *q, struct req *r, uint64_t now)
 		req_read_check(q, r, now);
 		return;
 	}
-	if (!r->rd.error)
+	if (!r->rd.error) {
 		r->down_ns = 0;
+		q->down = false;
+	}
 	if (denied(r->wr.nvme_status) || denied(r->rd.nvme_status))
 		lost(q, r, ACCEL_ST_LEASE_LOST, now);
 	else if (r->rd.error || r->rd.nvme_status || wire_status_decode(&st, r->status, q->block) != WIRE_OK)

@@ -108,6 +108,7 @@ struct accel_queue {
 	uint32_t max_retries;
 	bool bare;			/* see queue_set_bare() */
 	bool borrow, wait;		/* how the device and the way to it are */
+	bool down;			/* the way, when it was last tried */
 	bool read_first;		/* the read goes before its write, the result with the first answer */
 	uint64_t max_read;		/* bytes of a read that is one command all the way */
 	uint64_t timer_ns;		/* nothing is due before */

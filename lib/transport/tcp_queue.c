@@ -333,6 +333,10 @@ int tcp_queue_submit(struct transport_queue *q, struct transport_cmd **cmds, uns
 			finish(q, cmd, -EINVAL, 0);
 			continue;
 		}
+		if (cmd->flags & TRANSPORT_WHOLE && q->max_nbytes && cmd->nbytes > q->max_nbytes) {
+			finish(q, cmd, -EMSGSIZE, 0);
+			continue;
+		}
 		cmd->next = NULL;
 		if (q->first)
 			q->last->next = cmd;

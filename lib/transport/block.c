@@ -79,7 +79,7 @@ static int64_t run_block(const struct transport_dev *dev, const struct node_map 
 static void run(struct transport_dev *dev, struct transport_cmd *cmd)
 {
 	struct node_map map;
-	int ret = node_map_make(&map, &dev->sysfs.limits, cmd, NULL, 0);
+	int ret = node_too_long(dev, cmd) ? -EMSGSIZE : node_map_make(&map, &dev->sysfs.limits, cmd, NULL, 0);
 
 	if (ret) {
 		cmd->error = ret;

@@ -91,6 +91,13 @@ int node_admin_identify(int fd, uint32_t nsid, uint8_t cns, void *page);
  * of udev or by hand. Whether it may have been split; if so the command has its error.
  */
 bool node_was_split(struct transport_dev *dev, struct transport_cmd *cmd);
+/* Whether it would be, as far as is known before it is sent. */
+static inline bool node_too_long(const struct transport_dev *dev, const struct transport_cmd *cmd)
+{
+	uint64_t max = __atomic_load_n(&dev->max_nbytes, __ATOMIC_RELAXED);
+
+	return cmd->flags & TRANSPORT_WHOLE && max && cmd->nbytes > max;
+}
 void node_watch(struct transport_dev *dev);
 /* Makes a handle for a name, without opening anything. */
 int node_new(struct transport_env *env, const char *name, struct transport_dev **dev);

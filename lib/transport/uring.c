@@ -290,6 +290,8 @@ static bool start(struct transport_queue *q, struct transport_cmd *cmd)
 			    r->small == NO_SMALL ? NULL : q->small + (size_t)r->small * SMALL, SMALL);
 	if (!ret)
 		note(q->dev, &r->map);
+	if (!ret && node_too_long(q->dev, cmd))
+		ret = -EMSGSIZE;
 	if (ret) {
 		prep_nop(q, r, sqe, ret);
 	} else if (!q->dev->generic && node_crosses(&q->dev->sysfs.limits, cmd)) {

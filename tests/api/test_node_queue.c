@@ -326,6 +326,10 @@ static void run_limits(const struct transport_ops *ops)
 	/* Once smaller it stays so: who knows when it changes again. */
 	set_kb(&f, "1280\n");
 	assert_int_equal(read_whole(&f, 65536, TRANSPORT_WHOLE), -EMSGSIZE);
+	/* A generic node's commands are not split by the kernel, but by the transport. */
+	f.dev->generic = true;
+	assert_int_equal(read_whole(&f, 65536, TRANSPORT_WHOLE), -EMSGSIZE);
+	f.dev->generic = false;
 	/* What cannot be read changes nothing. */
 	set_kb(&f, "");
 	assert_int_equal(read_whole(&f, 32768, TRANSPORT_WHOLE), 0);

@@ -41,6 +41,7 @@ struct tgt_req {
 	struct nvme_sqe sqe;
 	uint8_t *buf;
 	uint32_t nbytes, got;		/* of data to come */
+	bool refused;			/* answered before they came */
 	struct iovec iov;
 	uint16_t status;
 };
@@ -74,6 +75,8 @@ struct target {
 	unsigned int skip;		/* after so many times (atomic) */
 	bool once;			/* and then no more */
 	bool bytewise;			/* bytes leave one by one, from ICResp on */
+	int sockbuf;			/* of sockets, both ways; 0: the system's */
+	size_t gulp;			/* bytes of a receipt, after a rest; 0: many and none */
 	uint8_t cpda, dgst;		/* digests that are granted */
 	uint32_t maxh2c;
 	struct tgt_patch ic, ctrl[4], ns, cap, csts, vs;	/* n 0: none */
@@ -476,8 +479,10 @@ static inline bool tgt_command(struct tgt_conn *c)
 		ntcp_rx_sink(&c->rx, &r->iov, 1);
 		return true;
 	}
+	r->refused = false;
 	if (c->t->early && c->t->early(c, r)) {
-		tgt_req_free(r);
+		if (!r->refused)
+			tgt_req_free(r);
 		return true;
 	}
 	if (r->nbytes && (r->sqe.opc & 3) == 1)
@@ -634,7 +639,9 @@ static inline void *tgt_conn_main(void *arg)
 			ok = tgt_answer(c);
 		if (!ok || !p[0].revents)
 			continue;
-		n = recv(c->fd, buf, sizeof(buf), 0);
+		if (c->t->gulp)
+			sleep_ms(1);
+		n = recv(c->fd, buf, c->t->gulp ? c->t->gulp : sizeof(buf), 0);
 		ok = n > 0 && (silent || tgt_feed(c, buf, (size_t)n));
 	}
 	shutdown(c->fd, SHUT_WR);
@@ -676,6 +683,8 @@ static inline void tgt_add(struct target *t, int fd)
 	c->t = t;
 	c->fd = fd;
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	if (t->sockbuf)
+		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &t->sockbuf, sizeof(t->sockbuf));
 	c->event = eventfd(0, EFD_NONBLOCK);
 	c->p.role = NTCP_CTRL;
 	c->p.max_icd = 1 << 20;
@@ -718,6 +727,9 @@ static inline void tgt_listen(struct target *t)
 
 	t->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	setsockopt(t->listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	/* The receive window is agreed on before there is a connection to set it for. */
+	if (t->sockbuf)
+		setsockopt(t->listener, SOL_SOCKET, SO_RCVBUF, &t->sockbuf, sizeof(t->sockbuf));
 	assert_int_equal(bind(t->listener, (struct sockaddr *)&a, sizeof(a)), 0);
 	assert_int_equal(listen(t->listener, 64), 0);
 	getsockname(t->listener, (struct sockaddr *)&a, &len);

@@ -552,6 +552,47 @@ static void test_data_digest(void **state)
 	target_free(t);
 }
 
+/* An error while the data that were asked for are on their way: the PDU leaves whole, then the command has ended. */
+static bool refuse_early(struct tgt_conn *c, struct tgt_req *r)
+{
+	if (r->nbytes < 500000 || !once(c, r, NVME_IO_WRITE))
+		return false;
+	r->refused = true;
+	return tgt_r2t(c, cid_of(r), (uint16_t)(r - c->req), 0, r->nbytes) && (sleep_ms(100), true) &&
+	       tgt_rsp(c, r, NVME_SC_INTERNAL, 0);
+}
+
+static bool drop_refused(struct tgt_conn *c, struct tgt_req *r)
+{
+	(void)c;
+	return r->refused;
+}
+
+static void test_refused_early(void **state)
+{
+	struct target *t = target_new();
+	struct accel_result r;
+	unsigned int accepted;
+
+	(void)state;
+	target_stop(t);
+	t->sockbuf = 4096;		/* so that the data do not leave at once */
+	target_start(t);
+	t->icd = 0;
+	good(t);
+	accepted = t->accepted;
+	t->hooked = 0;
+	t->early = refuse_early;
+	t->hook = drop_refused;
+	job(t, "", 700000, &r);
+	assert_true(t->hooked > 0);
+	assert_true(r.retries > 0);
+	assert_int_equal(t->nterm, 0);
+	/* The admin queue, that of pages and that of jobs: no connection was lost. */
+	assert_int_equal(t->accepted, accepted + 3);
+	target_free(t);
+}
+
 /* Lists and logs of a hostile target: bounded, and told what is wrong. */
 static bool bad_list(struct tgt_conn *c, struct tgt_req *r)
 {
@@ -631,7 +672,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_stages),	  cmocka_unit_test(test_fields),   cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_breaches),  cmocka_unit_test(test_r2t_limit), cmocka_unit_test(test_cut_jobs),
-		cmocka_unit_test(test_data_digest), cmocka_unit_test(test_lists),
+		cmocka_unit_test(test_data_digest), cmocka_unit_test(test_refused_early), cmocka_unit_test(test_lists),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

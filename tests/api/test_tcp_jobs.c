@@ -129,6 +129,28 @@ static void test_bytewise(void **state)
 	target_free(t);
 }
 
+/* A target that takes and gives little at a time: PDUs leave in parts, and so do they come. */
+static void test_narrow(void **state)
+{
+	struct target *t = target_new();
+	struct handle h;
+
+	(void)state;
+	target_stop(t);
+	t->sockbuf = 4096;
+	t->gulp = 3000;
+	target_start(t);
+	handle_open(&h, t, "&ddgst=1");
+	one_size(&h, 600000);
+	one_size(&h, 100);
+	t->icd = 0;
+	t->r2ts = 3;
+	t->r2t_chunk = 50000;
+	one_size(&h, 600000);
+	handle_close(&h);
+	target_free(t);
+}
+
 /* Full depth from a queue, by waiting and by polling its descriptor. */
 static void deep(struct target *t, const char *options, bool use_fd, uint32_t depth, size_t len, unsigned int njobs)
 {
@@ -249,6 +271,7 @@ int main(void)
 		cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_variants),
 		cmocka_unit_test(test_bytewise),
+		cmocka_unit_test(test_narrow),
 		cmocka_unit_test(test_deep),
 		cmocka_unit_test(test_faults),
 	};

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Installs the Debian packages that are missing: scripts/deps.sh [build|test|bench]...
-# build: to compile and install; test: for make check; bench: for make bench. Without rights to install, it
+# Installs the Debian packages that are missing: scripts/deps.sh [build|test|bench|vm]...
+# build: to compile and install; test: for make check; bench: for make bench; vm: for make demo-vm. Without rights to install, it
 # names what is missing and the command that installs it.
 set -eu
 
@@ -10,6 +10,7 @@ libjson-c-dev liburing-dev python3"
 test="clang libclang-rt-dev libcmocka-dev gzip pigz isal libdeflate-tools lz4 zstd openssl tabix dictzip \
 time python3-docutils python3-cryptography-vectors man-db groff g++ util-linux gnuplot-nox \
 qemu-system-x86 busybox-static cpio kmod xz-utils nvme-cli fio tshark parted e2fsprogs iproute2 udev multipath-tools procps"
+vm="qemu-system-x86 busybox-static cpio kmod xz-utils zstd nvme-cli iproute2 procps util-linux gzip"
 bench="isal libdeflate-tools pigz zstd lz4 gzip python3 gnuplot-nox"
 
 want=
@@ -18,7 +19,8 @@ for set in "${@:-build}"; do
 	build) want="$want $build" ;;
 	test) want="$want $test" ;;
 	bench) want="$want $bench" ;;
-	*) echo "deps.sh: $set: not one of build, test, bench" >&2; exit 2 ;;
+	vm) want="$want $vm" ;;
+	*) echo "deps.sh: $set: not one of build, test, bench, vm" >&2; exit 2 ;;
 	esac
 done
 

@@ -4,11 +4,13 @@ here=$(dirname "$0")
 . "$here/lib.inc"
 . "$here/cli.inc"
 . "$here/verbs.inc"
+. "$here/harm.inc"
 
 load_host
+load_files
 configure 127.0.0.1:4420
 # shellcheck disable=SC2086 # a list of words
-namespaces $every_kind >>"$conf"
+namespaces $every_kind 8=all:slots=2 >>"$conf"
 start_daemon
 
 cli_discover
@@ -27,7 +29,8 @@ verify "fio verifies mixed sizes, mixed reads" "$(node_path "$nqn" 16)" --bs=512
 verbs_list
 verbs_all block
 verbs_leases
-verbs_judges
+harm_udev
+harm_tools
 verbs_all generic
 ok "nvme disconnect" disconnect
 soon "  no node is left" 10 no_nodes

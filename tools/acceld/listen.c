@@ -200,16 +200,23 @@ static in_port_t *port_of(struct sockaddr_storage *ss)
 	return &((struct sockaddr_in *)ss)->sin_port;
 }
 
-static void say_address(struct listener *l)
+/* The address as it is, with the port that the system may have chosen. */
+static void say(const struct listener *l, const char *event)
+{
+	struct sockaddr_storage actual = l->actual;
+	const char *colon = strrchr(l->conf.text, ':');
+
+	log_event(l->all->t, LOG_INFO, event, "addr=%.*s:%u",
+		  colon ? (int)(colon - l->conf.text) : (int)strlen(l->conf.text), l->conf.text,
+		  ntohs(*port_of(&actual)));
+}
+
+static void learn_address(struct listener *l)
 {
 	socklen_t len = sizeof(l->actual);
-	const char *colon = strrchr(l->conf.text, ':');
 
 	if (getsockname(l->src.fd, (struct sockaddr *)&l->actual, &len))
 		l->actual = l->conf.addr;
-	log_event(l->all->t, LOG_INFO, "listening", "addr=%.*s:%u",
-		  colon ? (int)(colon - l->conf.text) : (int)strlen(l->conf.text), l->conf.text,
-		  ntohs(*port_of(&l->actual)));
 }
 
 static int listener_open(struct listeners *all, const struct conf_listen *conf)
@@ -227,7 +234,8 @@ static int listener_open(struct listeners *all, const struct conf_listen *conf)
 	if (!rc) {
 		l->next = all->first;
 		all->first = l;
-		say_address(l);
+		learn_address(l);
+		say(l, "listening");
 		return 0;
 	}
 	log_event(all->t, LOG_ERROR, "listen", "addr=%s error=\"%s\" hint=\"%s\"", conf->text, strerror(-rc),
@@ -266,7 +274,7 @@ static void listener_close(struct listener *l)
 		reactors_sync(t);
 		reactors_sync(t);
 	}
-	log_event(t, LOG_INFO, "not-listening", "addr=%s", l->conf.text);
+	say(l, "not-listening");
 	close(l->src.fd);
 	free(l);
 }

@@ -377,6 +377,8 @@ int conn_become_queue(struct conn *c, struct ctrl *ctrl, uint16_t qid, uint16_t 
 {
 	if (c->state != CONN_NEW)
 		return -ENOTCONN;
+	if (sqsize >= MAX_QUEUE_DEPTH)	/* transfer tags have room for no more */
+		return -EINVAL;
 	if (reqs_init(c, sqsize + 1u))
 		return -ENOMEM;
 	c->mh = mem_host_get(c->t->mem, ctrl_host(ctrl));

@@ -79,6 +79,7 @@ struct reactor {
 };
 
 uint64_t now_ns(void);
+unsigned int reactors_ncpu(void);		/* that the process may use */
 void reactors_drain(struct target *t);		/* no new commands are taken from now on; not in a reactor */
 unsigned int reactors_busy(const struct target *t);	/* commands in flight that end by themselves */
 int reactor_add(struct reactor *r, struct source *src, uint32_t events);	/* 0 or -errno */

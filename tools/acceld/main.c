@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <getopt.h>
-#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -245,16 +244,9 @@ static void raise_files(struct target *t, struct conf *conf)
 		  "raise LimitNOFILE\"", conf->max_conns);
 }
 
-static unsigned int ncpu(void)
-{
-	cpu_set_t set;
-
-	return sched_getaffinity(0, sizeof(set), &set) ? 1 : (unsigned int)CPU_COUNT(&set);
-}
-
 static int run(struct target *t, const struct options *o, bool verbose, const sigset_t *set)
 {
-	int rc = reactors_start(t, t->conf->reactors ? t->conf->reactors : ncpu());
+	int rc = reactors_start(t, t->conf->reactors ? t->conf->reactors : reactors_ncpu());
 
 	if (rc)
 		return EXIT_FAILED;

@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
@@ -310,6 +311,14 @@ static void *reactor_main(void *arg)
 
 /* ---- Life ---- */
 
+unsigned int reactors_ncpu(void)
+{
+	cpu_set_t set;
+
+	/* It fails where there are more than fit into a set. */
+	return sched_getaffinity(0, sizeof(set), &set) ? MAX_REACTORS : (unsigned int)CPU_COUNT(&set);
+}
+
 static void reactor_free(struct reactor *r)
 {
 	if (!r)
@@ -334,7 +343,7 @@ static struct reactor *reactor_new(struct target *t, unsigned int index)
 	r->stall.fn = conns_stalled;
 	r->credit = CREDIT_START;
 	/* With one CPU the peer, or the engine, could not run meanwhile. */
-	if (sysconf(_SC_NPROCESSORS_ONLN) > 1)
+	if (reactors_ncpu() > 1)
 		r->poll_ns = (uint64_t)t->conf->poll_us * 1000u;
 	r->epfd = epoll_create1(EPOLL_CLOEXEC);
 	r->evfd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -15,7 +15,7 @@ for kernel in ${*:-6.12 6.1}; do
 	sum=$(sha256sum <"$disk")
 	VM_QEMU_ARGS="-drive file=$disk,if=none,id=plain,format=raw -device nvme,drive=plain,serial=plain"
 	export VM_QEMU_ARGS
-	guest "nodes on $kernel" "$kernel" node -t 300
+	guest "nodes on $kernel" "$kernel" node -t 400
 	if [ "$(sha256sum <"$disk")" = "$sum" ]; then
 		pass "nodes on $kernel: the disk is as it was"
 	else

@@ -68,6 +68,7 @@ accelerators() {
 	users "$d" "$g"
 	locks "$d" "$g"
 	limits "$d"
+	block_export "$d"
 	threads "$d" "$g"
 }
 
@@ -135,6 +136,39 @@ locks() {
 	wait "$holder" 2>/dev/null
 	ok "after a holder was killed the lock is free, though its child lives" "$ACCEL" lock -w 20 "$1" -- true
 	ok "locked and unlocked many times" sh -c "i=0; while [ \$i -lt 8 ]; do '$ACCEL' lock -n '$1' -- true || exit; i=\$((i + 1)); done"
+}
+
+# Exported once more as a mere block device, by a target that knows nothing of it: the vendor's bytes of Identify are
+# lost, the blocks are not.
+block_export() {
+	local t=/sys/kernel/config/nvmet sub=nqn.2014-08.org.example:blocks e
+	modprobe nvmet-tcp || { fail "the inbox target loads"; return; }
+	mountpoint -q /sys/kernel/config || mount -t configfs configfs /sys/kernel/config
+	mkdir "$t/subsystems/$sub" "$t/subsystems/$sub/namespaces/1" "$t/ports/1"
+	echo 1 >"$t/subsystems/$sub/attr_allow_any_host"
+	printf %s "$1" >"$t/subsystems/$sub/namespaces/1/device_path"
+	echo 1 >"$t/subsystems/$sub/namespaces/1/enable"
+	echo tcp >"$t/ports/1/addr_trtype"
+	echo ipv4 >"$t/ports/1/addr_adrfam"
+	echo 127.0.0.1 >"$t/ports/1/addr_traddr"
+	echo 4431 >"$t/ports/1/addr_trsvcid"
+	ln -s "$t/subsystems/$sub" "$t/ports/1/subsystems/"
+	ok "an accelerator's blocks, exported by the inbox target" nvme connect -t tcp -a 127.0.0.1 -s 4431 -n "$sub"
+	soon "  are a block device" 10 node_path "$sub" 1
+	udevadm settle -t 20
+	e=$(node_path "$sub" 1)
+	is "  without the vendor's bytes of Identify" "" "$(nvme id-ns "$e" -o binary | tail -c +385 | head -c 8 | tr -d '\0')"
+	is "  and an accelerator all the same: for udev" "660 root accel" "$(mode_of "$e")"
+	says "  for accel info" '^Type: *multi' "$ACCEL" info "$e"
+	ok "  selftest" "$ACCEL" selftest -d "$e"
+	ok "  decompress" "$ACCEL" decompress -D "$e" -f -o "$work/back" "$work/file.gz"
+	same "  right" "$work/file" "$work/back"
+	run "$ACCEL" lock "$1" -- "$ACCEL" lock -n "$e" -- true
+	is "  and its lock is the same one" 4 "$rc"
+	nvme disconnect -n "$sub" >/dev/null
+	rm "$t/ports/1/subsystems/$sub"
+	echo 0 >"$t/subsystems/$sub/namespaces/1/enable"
+	rmdir "$t/ports/1" "$t/subsystems/$sub/namespaces/1" "$t/subsystems/$sub"
 }
 
 # The block device's limit changes while jobs run: no byte is wrong.

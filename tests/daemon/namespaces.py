@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 
+from fault_a1 import stats
 from lib import BIN, CONF, HOST, NS_ALL, NS_CRC, NS_RAM, NS_RAM4K, Accel, Skip, Suite, check, conf, equal, status, until
 from nvmetcp import *
 
@@ -190,6 +191,20 @@ def cut(d):
             b.release()
     check(len(seen) > 1, "only %s was seen" % seen)
     print("# state, code, valid: %s" % sorted(seen))
+
+
+@suite.test("statistics: commands that are held now")
+def held(d):
+    with d.host() as h:
+        a = Accel(h, NS_ALL)
+        a.claim(6)
+        equal(stats(h)["held_now"], 0, "held before")
+        cids = [a.submit_wait(slot, 1) for slot in a.slots]
+        until(lambda: stats(h)["held_now"] == 6, 2, "six that are held")
+        for c in cids:
+            status(h.q.wait(c, 5), 0)
+        equal(stats(h)["held_now"], 0, "held after HOLDMAX")
+        a.release()
 
 
 @suite.test("a write that is refused lets the read go that waits for its job")

@@ -161,7 +161,7 @@ struct counters {
 	uint64_t conns, conns_now, conns_refused, conns_failed, ctrls, ctrls_now, connects_refused;
 	uint64_t cmds_admin, cmds_read, cmds_write, cmds_other, cmds_failed, cmds_aborted, cmds_now;
 	uint64_t bytes_in, bytes_out, term_sent, term_received, digest_errors, keepalive_expiries;
-	uint64_t mem_used, mem_waits, held_now;
+	uint64_t mem_used, mem_waits;
 	uint64_t by_sc[4][256];			/* completions by SCT, SC; [0][0] is success */
 	uint64_t lat_log2[40];			/* read and write commands, ns from capsule to response */
 	uint64_t fes[8];			/* fatal transport errors by FES that we found */

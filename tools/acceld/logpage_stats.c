@@ -44,7 +44,6 @@ static void stats_cmds(const struct counters *c, struct nvme_accel_target_stats 
 	le64_put(&page->bytes_out, load(&c->bytes_out));
 	le64_put(&page->mem_used, load(&c->mem_used));
 	le64_put(&page->mem_waits, load(&c->mem_waits));
-	le64_put(&page->held_now, load(&c->held_now));
 }
 
 static void stats_arrays(const struct counters *c, struct nvme_accel_target_stats *page)
@@ -65,6 +64,20 @@ static void stats_arrays(const struct counters *c, struct nvme_accel_target_stat
 	}
 }
 
+/* In a reactor: namespaces that are in the table stay until the end of its turn. */
+static uint64_t held_now(struct target *t)
+{
+	unsigned int i, n = __atomic_load_n(&t->nns, __ATOMIC_ACQUIRE);
+	uint64_t held = 0;
+
+	for (i = 0; i < n; i++) {
+		struct ns *ns = __atomic_load_n(&t->ns_all[i], __ATOMIC_ACQUIRE);
+
+		held += ns ? ns_held(ns) : 0;
+	}
+	return held;
+}
+
 void stats_page(struct target *t, struct nvme_accel_target_stats *page)
 {
 	memset(page, 0, sizeof(*page));
@@ -74,5 +87,6 @@ void stats_page(struct target *t, struct nvme_accel_target_stats *page)
 	le64_put(&page->mem_limit, t->conf->memory);
 	stats_conns(&t->count, page);
 	stats_cmds(&t->count, page);
+	le64_put(&page->held_now, held_now(t));
 	stats_arrays(&t->count, page);
 }

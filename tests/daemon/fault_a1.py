@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Faults that targets of this protocol have had, first part: those of the Linux kernel's target (its stable change
 logs and CVE entries tell of them), each as an attack on acceld and with the answer that is right."""
-import os
 import random
 import re
 import socket
@@ -13,7 +12,7 @@ import tempfile
 import threading
 
 import lib
-from lib import CONF, HOST, NQN, NS_ALL, NS_RAM, NS_RAM4K, Accel, Daemon, Failure, Suite, check, conf, equal, status, \
+from lib import CONF, HOST, NQN, NS_ALL, NS_RAM, NS_RAM4K, Accel, Failure, Suite, check, conf, equal, status, \
     until
 from nvmetcp import *
 
@@ -41,9 +40,9 @@ def terminated(q, what, fes, raw, step=0):
 def stats(h):
     """Counters of log page C1h."""
     p = Host.must(h.admin.get_log(0xc1, 4096), "log page C1h").data
-    names = ("uptime conns conns_now conns_refused conns_failed ctrls ctrls_now connects_refused admin read write other "
-             "failed aborted now bytes_in bytes_out term_sent term_received digest_errors expiries mem_limit mem_used "
-             "mem_waits held_now").split()
+    names = ("uptime conns conns_now conns_refused conns_failed ctrls ctrls_now connects_refused admin read write "
+             "other failed aborted now bytes_in bytes_out term_sent term_received digest_errors expiries mem_limit "
+             "mem_used mem_waits held_now").split()
     check(p[:4] == b"ATGT", "log page C1h begins with %r", p[:4])
     return dict(zip(names, struct.unpack_from("<%dQ" % len(names), p, 8)))
 
@@ -329,7 +328,7 @@ def odd_nsids(d):
             status(h.admin.identify(0, nsid), 0x00b, "CNS 00h NSID %#x" % nsid, dnr=True)
         if nn > 4:
             equal(status(h.admin.identify(0, nn), 0, "an inactive namespace").data, bytes(4096), "its page")
-        p = status(h.admin.identify(0, 0xffffffff), (0, 0x00b), "CNS 00h of all namespaces")
+        status(h.admin.identify(0, 0xffffffff), (0, 0x00b), "CNS 00h of all namespaces")
         for start, want in ((0, [1, 2, 3, 4]), (1, [2, 3, 4]), (4, []), (nn, []), (3, [4])):
             page = status(h.admin.identify(2, start), 0, "CNS 02h from %d" % start).data
             got = [x for x in struct.unpack("<1024I", page) if x]
@@ -434,7 +433,7 @@ def changed(h):
 @suite.test("a namespace removed while 64 writes are in flight, and the event that tells", 40)
 def remove_namespace(d):
     text = d.text
-    for ns, block in ((NS_RAM, 512), (NS_ALL, 512)):
+    for ns in (NS_RAM, NS_ALL):
         with d.host(sqsize=127) as h, d.host() as other:
             h.must(h.admin.set_feature(0x0b, 0x100), "Asynchronous Event Configuration")
             changed(h)

@@ -4,10 +4,8 @@
 commit log, issues and test scripts tell of them), each as an attack on acceld and with the answer that is right."""
 import random
 import re
-import socket
 import struct
 import sys
-import threading
 
 from lib import HOST, NQN, NS_ALL, NS_RAM, NS_RAM4K, Accel, Daemon, Failure, Suite, check, conf, equal, status, until
 from nvmetcp import *
@@ -247,7 +245,8 @@ def discovery_kato(d):
                 time.sleep(0.4)
                 status(q.run(sqe(KEEP_ALIVE)), 0, "Keep Alive")
             check(q.wait_closed(4), "a silent persistent discovery host stays")
-        status(q.get_log(0x70, 1024), 0, "discovery log") if kato != 1000 else None
+        else:
+            status(q.get_log(0x70, 1024), 0, "discovery log")
         q.close()
 
 
@@ -258,7 +257,7 @@ def log_rules(d):
             cpl = h.admin.get_log(lid, 64, 0, nsid=0xffffffff)
             status(cpl, 0, "log page %#x" % lid)
             for off in (1 << 20, 1 << 40, 0xfffffffffffffffc):
-                status(h.admin.get_log(lid, 64, off, nsid=0xffffffff), 0x002, "log page %#x at %#x" % (lid, off), dnr=True)
+                status(h.admin.get_log(lid, 64, off), 0x002, "log page %#x at %#x" % (lid, off), dnr=True)
             for off in (1, 2, 3):
                 status(h.admin.get_log(lid, 64, off), 0x002, "log page %#x at %d" % (lid, off), dnr=True)
             if size:
@@ -385,7 +384,7 @@ def sane_numbers(d):
         equal(h.admin.get_feature(7).dw0, nq, "number of queues as read back")
         cap = h.admin.prop_get(CAP, True).result
         check(cap & 0xffff >= 15, "MQES is %d", cap & 0xffff)
-        equal(cap >> 48 & 0xff, 0, "MPSMIN (4 KiB; and MPSMAX)") if cap >> 48 & 0xf else None
+        equal(cap >> 48 & 0xf, 0, "MPSMIN: 4 KiB")
         nn = u32(h.admin.identify(1).data, 516)
         active = [x for x in struct.unpack("<1024I", h.admin.identify(2).data) if x]
         check(active and max(active) <= nn, "NN %d, active %s", nn, active)
@@ -482,7 +481,8 @@ def no_flow_control(d):
         last = None
         for _ in range(300):
             cpl = h.q.run(sqe(FLUSH, nsid=NS_RAM))
-            check(cpl.sqhd < 128 and (last is None or cpl.sqhd == (last + 1) % 128), "SQHD %d behind %s", cpl.sqhd, last)
+            check(cpl.sqhd < 128, "SQHD %d", cpl.sqhd)
+            check(last is None or cpl.sqhd == (last + 1) % 128, "SQHD %d behind %s", cpl.sqhd, last)
             last = cpl.sqhd
 
 

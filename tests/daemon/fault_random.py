@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Random commands, each of which must have exactly one answer; recorded sessions with bytes changed, left out or put in;
-configurations with bytes changed. SEED: another run."""
+"""Random commands, each of which must have exactly one answer; recorded sessions with bytes changed, left out or put
+in; configurations with bytes changed. SEED: another run."""
 import os
 import random
 import socket
@@ -9,10 +9,9 @@ import struct
 import subprocess
 import sys
 import tempfile
-import time
 
 import lib
-from lib import CONF, HOST, NQN, NS_ALL, NS_RAM, Accel, Failure, Suite, check, conf, equal, status
+from lib import HOST, NQN, NS_ALL, NS_RAM, Accel, Failure, Suite, check, conf
 from nvmetcp import *
 
 suite = Suite(seconds=40)
@@ -38,7 +37,8 @@ def random_command(rnd, admin):
     """An entry, the data that goes with it in the capsule, the data it may be asked for."""
     nbytes = rnd.choice((0, 0, 4, 16, 512, 512, 1024, 4096, 4096, 8192, 65536, number(rnd, 32)))
     if admin:
-        op = rnd.choice((GET_LOG, IDENTIFY, IDENTIFY, ABORT, SET_FEATURES, GET_FEATURES, KEEP_ALIVE, FABRICS, rnd.randrange(256)))
+        op = rnd.choice((GET_LOG, IDENTIFY, IDENTIFY, ABORT, SET_FEATURES, GET_FEATURES, KEEP_ALIVE, FABRICS,
+                         rnd.randrange(256)))
     else:
         op = rnd.choice((READ, READ, WRITE, WRITE, FLUSH, rnd.randrange(256)))
     kind = rnd.randrange(8)

@@ -73,8 +73,13 @@ def check(ok, what="", *args):
 
 def equal(got, want, what="value"):
     if got != want:
-        show = lambda v: v.hex() if isinstance(v, (bytes, bytearray)) else hex(v) if isinstance(v, int) and v > 9 else v
-        raise Failure("%s is %s, not %s" % (what, show(got), show(want)))
+        raise Failure("%s is %s, not %s" % (what, shown(got), shown(want)))
+
+
+def shown(v):
+    if isinstance(v, (bytes, bytearray)):
+        return v.hex()
+    return hex(v) if isinstance(v, int) and v > 9 else v
 
 
 def status(cpl, sc, what="", dnr=None):
@@ -128,8 +133,8 @@ class Daemon:
         with open(self.log_path, "wb") as log:
             self.proc = subprocess.Popen([BIN, "-c", self.path, *self.args], stdin=subprocess.DEVNULL,
                                          stdout=log, stderr=log, env=self.env, preexec_fn=self.before)
-        m = until(lambda: re.search(r"listening addr=(?:127\.0\.0\.1|\[::1\]):(\d+)", self.log()) or self.proc.poll() is not None,
-                  20, "the listener of acceld")
+        there = re.compile(r"listening addr=(?:127\.0\.0\.1|\[::1\]):(\d+)")
+        m = until(lambda: there.search(self.log()) or self.proc.poll() is not None, 20, "the listener of acceld")
         if m is True:
             raise Failure("acceld ended with status %s: %s" % (self.proc.returncode, self.log()))
         self.port = int(m.group(1))
@@ -301,11 +306,12 @@ class Accel:
         status(self.lease_write(3), 0, "RELEASE")
 
     def half(self, slot, seq, which):
-        return self.slot_off + ((((slot << self.aliasb) + (seq & ((1 << self.aliasb) - 1))) * 2 + which) << self.winsh)
+        window = (slot << self.aliasb) + (seq & ((1 << self.aliasb) - 1))
+        return self.slot_off + ((window * 2 + which) << self.winsh)
 
     def desc(self, seq, op, alg, in_len, out_max=0, arg0=0, arg1=0, flags=1, params=b"", cookie=7, limit_ms=0):
-        d = struct.pack("<4sBBHQ16sIIQQQQIIIIHHI", b"AJD1", 1, 1, flags, seq, self.nonce, self.index, self.epoch, cookie,
-                        in_len, out_max, 0, 0, 0, 0, limit_ms, len(params), 0, 0)
+        d = struct.pack("<4sBBHQ16sIIQQQQIIIIHHI", b"AJD1", 1, 1, flags, seq, self.nonce, self.index, self.epoch,
+                        cookie, in_len, out_max, 0, 0, 0, 0, limit_ms, len(params), 0, 0)
         d += struct.pack("<HHIIIQHHI", op, alg, 0, 0, arg0, arg1, 0, len(params), 0)
         d = d.ljust(252, b"\0")
         return (d + struct.pack("<I", crc32c(params, crc32c(d))) + params).ljust(self.block, b"\0")

@@ -6,12 +6,11 @@ import os
 import random
 import resource
 import signal
-import struct
 import sys
 import time
 
 from fault_a1 import stats
-from lib import CONF, HOST, NQN, NS_ALL, NS_RAM, Accel, Daemon, Failure, Skip, Suite, check, conf, equal, status, until
+from lib import CONF, HOST, NQN, NS_ALL, NS_RAM, Accel, Daemon, Skip, Suite, check, conf, equal, status, until
 from nvmetcp import *
 
 suite = Suite(seconds=30)
@@ -184,7 +183,6 @@ def memory(d):
         base, limit = d.rss(), stats(good)["mem_limit"]
         equal(limit, 32 << 20, "mem_limit")
         hs = []
-        asked = 0
         for i in range(40):
             try:
                 h = d.host(hostnqn=HOST[:-2] + "b%d" % (i % 8), sqsize=31, timeout=20)
@@ -276,7 +274,8 @@ def all_leases(d):
         h.io.clear()
         until(lambda: b.try_claim(1) == 0, ms * 2 / 1000 + 4, "a lease when the host is dead")
         equal(b.crc(b"123456789"), 0xe3069283, "a job")
-        until(lambda: sum(b.lease(i)["state"] != 0 for i in range(b.nlease)) == 1, 5, "the end of the dead host's leases")
+        until(lambda: sum(b.lease(i)["state"] != 0 for i in range(b.nlease)) == 1, 5,
+              "the end of the dead host's leases")
 
 
 @suite.test("idle: no CPU time with connections, a lease, a keep-alive and events asked for", own=True)

@@ -5,7 +5,6 @@ and byte by byte. The answer is a C2HTermReq that names the fault and the end of
 specification has one, a status; nothing else is touched: a witness goes on working on a connection of its own."""
 import random
 import socket
-import struct
 import sys
 
 from lib import HOST, NQN, NS_RAM, Failure, Suite, check, equal, status
@@ -265,9 +264,11 @@ for n in (0, 513, 1023, 1025, 0x7fffffff, 0xffffffff):
            term(FES_HDR, FES_RANGE, FES_LIMIT, fei=None))
 matrix("H2CData without data", [ASKED, AMID], lambda p: p.data_pdu(0), term(FES_HDR, FES_RANGE, fei=None))
 matrix("H2CData beyond the R2T", [ASKED, AMID],
-       lambda p: p.c.data_pdu(p.cid, p.ttag, p.at, bytes(p.end - p.at + 4)), term(FES_RANGE, FES_HDR, FES_LIMIT, fei=None))
+       lambda p: p.c.data_pdu(p.cid, p.ttag, p.at, bytes(p.end - p.at + 4)),
+       term(FES_RANGE, FES_HDR, FES_LIMIT, fei=None))
 matrix("H2CData of more than MAXH2CDATA", [ASKED, AMID],
-       lambda p: p.c.data_pdu(p.cid, p.ttag, p.at, bytes(p.c.maxh2c + 4)), term(FES_LIMIT, FES_RANGE, FES_HDR, fei=None))
+       lambda p: p.c.data_pdu(p.cid, p.ttag, p.at, bytes(p.c.maxh2c + 4)),
+       term(FES_LIMIT, FES_RANGE, FES_HDR, fei=None))
 matrix("LAST before the last data", [ASKED, AMID], lambda p: p.data_pdu(1024, last=True),
        term(FES_HDR, FES_SEQ, FES_RANGE, fei=None))
 matrix("the last data without LAST", [ASKED, AMID], lambda p: p.data_pdu(p.end - p.at, last=False),

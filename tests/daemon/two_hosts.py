@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 
-from lib import HOST, NQN, NS_ALL, NS_CRC, Accel, Suite, check, conf, equal, status, until
+from lib import HOST, NS_ALL, NS_CRC, Accel, Suite, check, equal, status, until
 from nvmetcp import *
 
 suite = Suite(seconds=30)
@@ -138,7 +138,8 @@ def exclusive(d):
         # A preemptible lease gives way.
         b.claim(2, flags=PREEMPTIBLE)
         until(lambda: a.try_claim(a.nslot, EXCLUSIVE, least=1) == 0, 3, "the exclusive lease")
-        status(b.q.wait(b.submit_job(b.slots[0], 1, b"late", 9, 1)), 0x286, "a job of the lease that gave way", dnr=True)
+        status(b.q.wait(b.submit_job(b.slots[0], 1, b"late", 9, 1)), 0x286, "a job of the lease that gave way",
+               dnr=True)
         a.release()
 
 

@@ -397,6 +397,56 @@ def many_names(d):
     check(d.rss() < rss + 4096 * (8 if d.sanitized else 1), "resident size %d KiB, %d after 300 hosts", d.rss(), rss)
 
 
+def flood(d, i):
+    """A process that sends commands as fast as they go, and reads what comes without looking at it."""
+    signal.alarm(25)
+    h = d.host(hostnqn=HOST[:-2] + "f%d" % i, queues=1)
+    kind, size = ((sqe(FLUSH, nsid=NS_RAM), 24), (sqe(0x99), 24),
+                  (sqe(READ, nsid=NS_RAM, sgl=sgl_transport(512)), 24 + 512 + 24))[i % 3]
+    burst = b"".join(h.q.capsule(sqe_cid(kind, c)) for c in range(100))
+    while True:
+        h.q.sock.sendall(burst)
+        n = 100 * size
+        while n:
+            got = len(h.q.sock.recv(n))
+            if not got:
+                return
+            n -= got
+
+
+@suite.test("four hosts that flood it with commands: a fifth one's commands take no longer than a moment", own=True)
+@with_daemon(conf())
+def floods(d):
+    kids = []
+    try:
+        for i in range(4):
+            pid = os.fork()
+            if not pid:
+                try:
+                    flood(d, i)
+                finally:
+                    os._exit(0)
+            kids.append(pid)
+        time.sleep(0.5)
+        worst = 0
+        with d.host(hostnqn=HOST) as h:
+            a = Accel(h, NS_ALL)
+            a.claim()
+            for i in range(100):
+                t0 = time.monotonic()
+                status(h.q.read(NS_RAM, i, 4096), 0)
+                status(h.admin.keep_alive(), 0)
+                equal(a.crc(b"x" * i), crc32c(b"x" * i), "a job")
+                worst = max(worst, time.monotonic() - t0)
+            a.release()
+            check(stats(h)["other"] > 1000, "hardly anything was sent by the others: %s", stats(h))
+        check(worst < 1, "a read, a Keep Alive and a job took %.2f s", worst)
+    finally:
+        for pid in kids:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+
+
 @suite.test("the log of 3000 bad peers is a short one", own=True)
 @with_daemon(conf())
 def log_size(d):

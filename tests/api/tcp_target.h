@@ -21,7 +21,7 @@
 #define TGT_NQN "nqn.2026-11.test:one"
 #define TGT_ICD 8192u
 #define TGT_REQS 256u
-#define TGT_CONNS 64u
+#define TGT_CONNS 512u
 
 enum tgt_stage { TGT_NEVER, TGT_ACCEPT, TGT_ICREQ, TGT_CONNECT, TGT_PROPERTY, TGT_ADMIN, TGT_IO_CONNECT, TGT_IO };
 enum tgt_act { TGT_CLOSE, TGT_SILENT, TGT_TERM, TGT_GARBAGE, TGT_CUT };

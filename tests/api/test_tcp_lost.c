@@ -288,16 +288,22 @@ static void test_gone(void **state)
 		/* A call that does not wait does not wait. */
 		start = now_ns();
 		assert_int_equal(accel_queue_reap(q, &r, 1, 0, 0), 0);
-		assert_true(now_ns() - start < 300000000u);
+		assert_true(now_ns() - start < 900000000u);
 		assert_int_equal(accel_queue_reap(q, &r, 1, 1, 20), 0);
-		assert_true(now_ns() - start < 400000000u);
+		assert_true(now_ns() - start < 950000000u);
 		assert_int_equal(accel_queue_reap(q, &r, 1, 1, 10000), 1);
 		assert_int_equal(r.status, ACCEL_ST_TIMEOUT);
 		assert_true(now_ns() - start > 500000000u);
-		assert_true(now_ns() - start < 2500000000u);
+		assert_true(now_ns() - start < 4000000000u);
 	}
 	/* And when it is there again the slots are good for use: none was lost by that. */
+	job.timeout_ms = 8000;
+	assert_int_equal(accel_queue_submit(q, &job, 1), 1);
+	assert_int_equal(accel_queue_reap(q, &r, 1, 1, 1500), 0);
 	target_start(h.t);
+	assert_int_equal(accel_queue_reap(q, &r, 1, 1, 10000), 1);
+	assert_int_equal(r.status, ACCEL_ST_OK);
+	assert_int_equal(r.retries, 0);
 	for (i = 0; i < 6; i++) {
 		job.timeout_ms = 5000;
 		assert_int_equal(accel_queue_submit(q, &job, 1), 1);
@@ -307,6 +313,33 @@ static void test_gone(void **state)
 		assert_int_equal(r.status, ACCEL_ST_OK);
 		assert_int_equal(result_crc(&r), CRC_DIGITS);
 	}
+	accel_queue_free(q);
+	accel_lease_release(lease);
+	handle_free(&h);
+}
+
+/* A job that comes while nobody is there has not been tried: it is sent when it can be, and that is no retry. */
+static void test_late(void **state)
+{
+	struct handle h = handle_new("");
+	struct accel_lease *lease = lease_new(h.dev, 2, 60000, 0);
+	struct accel_queue *q = queue_of(lease, 2);
+	struct iovec v = { (void *)"123456789", 9 };
+	struct accel_job job = ACCEL_INIT(struct accel_job);
+	struct accel_result r;
+
+	(void)state;
+	target_stop(h.t);
+	job.plan = h.crc;
+	job.in = &v;
+	job.nin = 1;
+	assert_int_equal(accel_queue_submit(q, &job, 1), 1);
+	assert_int_equal(accel_queue_reap(q, &r, 1, 1, 1500), 0);
+	target_start(h.t);
+	assert_int_equal(accel_queue_reap(q, &r, 1, 1, 10000), 1);
+	assert_int_equal(r.status, ACCEL_ST_OK);
+	assert_int_equal(r.retries, 0);
+	assert_int_equal(result_crc(&r), CRC_DIGITS);
 	accel_queue_free(q);
 	accel_lease_release(lease);
 	handle_free(&h);
@@ -341,6 +374,7 @@ static void test_other(void **state)
 static void test_keep_alive(void **state)
 {
 	struct handle h = handle_new("&kato=400");
+	uint64_t start = now_ns();
 	struct accel_result r;
 	unsigned int i;
 
@@ -350,7 +384,9 @@ static void test_keep_alive(void **state)
 		assert_int_equal(run(&h, 600, 5000, &r), ACCEL_ST_OK);
 		sleep_ms(80);
 	}
-	assert_true(h.t->nkeep >= 3 && h.t->nkeep <= 6);
+	/* Every 200 ms, as far as there are calls. */
+	assert_true(h.t->nkeep >= 3);
+	assert_true(h.t->nkeep <= (now_ns() - start) / 200000000u + 1);
 	handle_free(&h);
 	h = handle_new("&kato=0");
 	assert_int_equal(h.t->conn[0]->kato, 0);
@@ -435,7 +471,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_idle),	  cmocka_unit_test(test_cuts),	     cmocka_unit_test(test_away),
 		cmocka_unit_test(test_restart),	  cmocka_unit_test(test_lease_gone), cmocka_unit_test(test_gone),
-		cmocka_unit_test(test_other),	  cmocka_unit_test(test_keep_alive), cmocka_unit_test(test_few_queues),
+		cmocka_unit_test(test_late),	  cmocka_unit_test(test_other),
+		cmocka_unit_test(test_keep_alive), cmocka_unit_test(test_few_queues),
 		cmocka_unit_test(test_fork),
 	};
 

@@ -38,7 +38,10 @@ struct accel_lease_info {
 };
 
 /**
- * Claims slots, waiting up to timeout_ms for them. -EBUSY: not to be had in that time; -ENOMEM: here, or the
+ * Claims slots, waiting up to timeout_ms for them. The device alone grants them, by whatever path it is reached. A node
+ * (/dev/nvmeXnY, /dev/ngXnY) is locked by flock() as well as long as leases are held by it, LOCK_EX for an exclusive
+ * one, which keeps udev and others who look at disks away. -EBUSY: not to be had in that time, or somebody without
+ * a lease has locked the node (in that time and at least a second); -ENOMEM: here, or the
  * device has no memory for its slots; -EINVAL: opts, more slots_min than the device has slots, or a duration
  * outside the device's range; -ENODEV: the device is gone; -ENOTSUP: no leases.
  * The lease renews itself by the jobs of its queues and by accel_queue_reap(); a holder that does neither

@@ -26,7 +26,7 @@ struct accel_noload {
 	char serial[21], model[41], firmware[9];
 	uint8_t has_lock;		/**< 1: status and lock are valid (layout 4) */
 	uint32_t version;
-	uint32_t status;		/**< bit 0 enabled, 1 ready to be read, 2 to be written, 15:8 code, 16 code valid */
+	uint32_t status;		/**< bit 0 enabled, 1 ready to be read, 2 to be written, 15:8 code, 16 it is valid */
 	uint32_t lock;			/**< lock word; 0: unlocked */
 	uint32_t type, features;	/**< layout 6 */
 	uint32_t hardware_version;

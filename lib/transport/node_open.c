@@ -129,7 +129,7 @@ static int prove(struct transport_dev *dev, const struct proof *p)
 	}
 	if (p->id->info_off != NVME_ACCEL_QUIET)
 		return say(dev, WARNING, -EPROTO, "its identity does not lie where it says");
-	dev->admin = dev->nsid && node_admin_identify(dev->fd, dev->nsid, 0, p->ident) == 0 && wire_id_present(p->ident);
+	dev->admin = dev->nsid && !node_admin_identify(dev->fd, dev->nsid, 0, p->ident) && wire_id_present(p->ident);
 	if (!dev->admin)
 		return proven_by_blocks(dev, p);
 	if (same_identity(p->ident, p->copy))
@@ -168,14 +168,16 @@ static int open_for_writing(struct transport_dev *dev, const char *path)
 {
 	struct stat a, b;
 	char self[40];
-	int fd;
+	int fd, ret, ro = 0;
 
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", dev->fd);
 	fd = open(self, O_RDWR | O_DIRECT | O_CLOEXEC);
 	if (fd < 0 && errno == ENOENT)
 		fd = open(path, O_RDWR | O_DIRECT | O_CLOEXEC | O_NOCTTY);
-	if (fd < 0)
-		return open_errno(errno);
+	if (fd < 0) {
+		ret = open_errno(errno);
+		return ret == -EACCES && !ioctl(dev->fd, BLKROGET, &ro) && ro ? -EROFS : ret;
+	}
 	if (fstat(dev->fd, &a) || fstat(fd, &b) || a.st_rdev != b.st_rdev || !S_ISBLK(b.st_mode)) {
 		close(fd);
 		return -ENOENT;

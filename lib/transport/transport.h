@@ -49,8 +49,8 @@ struct transport_queue;		/* commands in flight, one thread at a time */
 #define TRANSPORT_BORROW	4u	/* buffers stay valid and unread until the completion: use them in place */
 
 /*
- * A read that is right only if it goes as one command all the way (one of a WAIT alias, whose parts would be answered at
- * different times): it ends with -EMSGSIZE if it may have been split, and info() then says what still fits.
+ * A read that is right only if it goes as one command all the way (one of a WAIT alias, whose parts would be
+ * answered at different times): it ends with -EMSGSIZE if it may have been split, and info() then says what fits.
  */
 #define TRANSPORT_WHOLE		8u
 

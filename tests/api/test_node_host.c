@@ -55,7 +55,8 @@ static void test_malformed(void **state)
 	static const char *const nqns[] = { "nqn.", "iqn.2014-08.org.example:host", "nqn.2014-08 org", "nqn.\x01xyz",
 					    "nqn.2014-08.org.\xc3\xa9" };
 	static const char *const ids[] = { "f81d4fae", UUID "0", "f81d4fae-7dec-11d0-a765-00a0c91e6bfg",
-					   "00000000-0000-0000-0000-000000000000", "f81d4fae+7dec-11d0-a765-00a0c91e6bf6" };
+					   "00000000-0000-0000-0000-000000000000",
+					   "f81d4fae+7dec-11d0-a765-00a0c91e6bf6" };
 	char longest[300];
 	struct host h, made;
 	struct tree t;

@@ -237,7 +237,7 @@ static void test_random(void **state)
 	free(b);
 }
 
-/* Elements that one by one would fit, each on two pages: more pieces than the controller gathers, so they are copied. */
+/* Elements that one by one would fit, each on two pages: more pieces than the controller gathers, so copied. */
 static void test_segments(void **state)
 {
 	uint8_t *p = pages(ARENA);

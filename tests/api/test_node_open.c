@@ -5,6 +5,7 @@
  * up to date stands for an accelerator.
  */
 #define _GNU_SOURCE
+#include <linux/fs.h>
 #include <linux/loop.h>
 #include <signal.h>
 #include <sys/file.h>
@@ -290,6 +291,12 @@ static void test_accelerator(void **state)
 		ops[i]->queue_free(q);
 		ops[i]->close(dev);
 	}
+	/* Somebody has made it read-only. */
+	i = 1;
+	assert_int_equal(ioctl(f.loop, BLKROSET, &i), 0);
+	assert_int_equal(transport_block.open(&f.env, f.node, &dev), -EROFS);
+	i = 0;
+	assert_int_equal(ioctl(f.loop, BLKROSET, &i), 0);
 	clock_stop(&f);
 	teardown(&f);
 }

@@ -179,7 +179,8 @@ static void run_random(const struct transport_ops *ops)
 static void run_errors(const struct transport_ops *ops)
 {
 	struct iovec iov = { NULL, 4096 };
-	struct transport_cmd cmd = { .flags = TRANSPORT_READ, .niov = 1, .iov = &iov, .nbytes = 4096, .off = SIZE - 512 };
+	struct transport_cmd cmd = { .flags = TRANSPORT_READ, .niov = 1, .iov = &iov, .nbytes = 4096,
+				     .off = SIZE - 512 };
 	struct fix f;
 
 	setup(&f, ops);
@@ -266,7 +267,8 @@ static void run_freeing(const struct transport_ops *ops)
 	for (i = 0; i <= DEPTH; i++) {
 		if (i < DEPTH)
 			iov[i] = (struct iovec){ malloc(4096), 4096 };
-		cmd[i] = (struct transport_cmd){ .flags = TRANSPORT_READ, .niov = 1, .iov = &iov[i % DEPTH], .nbytes = 4096 };
+		cmd[i] = (struct transport_cmd){ .flags = TRANSPORT_READ, .niov = 1, .iov = &iov[i % DEPTH],
+						 .nbytes = 4096 };
 		cmds[i] = &cmd[i];
 	}
 	assert_int_equal(f.ops->submit(f.q, cmds, DEPTH + 1), DEPTH);

@@ -18,8 +18,9 @@ static const struct pair live_pcie[] = {
 };
 
 static const struct pair queue[] = {
-	{ "queue/max_hw_sectors_kb", "1024\n" }, { "queue/max_sectors_kb", "1024\n" }, { "queue/max_segments", "129\n" },
-	{ "queue/logical_block_size", "512\n" }, { "queue/dma_alignment", "3\n" }, { "queue/virt_boundary_mask", "4095\n" },
+	{ "queue/max_hw_sectors_kb", "1024\n" }, { "queue/max_sectors_kb", "1024\n" },
+	{ "queue/max_segments", "129\n" }, { "queue/logical_block_size", "512\n" },
+	{ "queue/dma_alignment", "3\n" }, { "queue/virt_boundary_mask", "4095\n" },
 	{ "queue/nr_requests", "127\n" }, { "dev", "259:7\n" }, { 0 },
 };
 
@@ -34,8 +35,8 @@ static struct found *scan(const struct tree *t, int want)
 
 static void test_names(void **state)
 {
-	static const char *const bad[] = { "nvme0", "nvme0n", "nvmen1", "nvme0c0n1", "nvme0n1p1", "nvme0n1 ", "nvme-0n1",
-					   "nvme00000000000n1", "ng0", "ng0n1x", "", "sda", "nvme0n1/../x" };
+	static const char *const bad[] = { "nvme0", "nvme0n", "nvmen1", "nvme0c0n1", "nvme0n1p1", "nvme0n1 ",
+					   "nvme-0n1", "nvme00000000000n1", "ng0", "ng0n1x", "", "sda", "nvme0n1/../x" };
 	size_t i;
 
 	(void)state;
@@ -258,7 +259,8 @@ static void test_odd(void **state)
 {
 	static const struct pair odd[] = {
 		{ "queue/max_hw_sectors_kb", "-5\n" }, { "queue/max_sectors_kb", "99999999999999999999\n" },
-		{ "queue/max_segments", "1\n" }, { "queue/logical_block_size", "zero\n" }, { "queue/nr_requests", "\n" },
+		{ "queue/max_segments", "1\n" }, { "queue/logical_block_size", "zero\n" },
+		{ "queue/nr_requests", "\n" },
 		{ "queue/virt_boundary_mask", "" }, { "dev", "x:y\n" }, { 0 },
 	};
 	char text[600];

@@ -168,16 +168,16 @@ static int open_for_writing(struct transport_dev *dev, const char *path)
 {
 	struct stat a, b;
 	char self[40];
-	int fd, ret, ro = 0;
+	int fd, ro = 0;
 
+	if (!ioctl(dev->fd, BLKROGET, &ro) && ro)
+		return -EROFS;
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", dev->fd);
 	fd = open(self, O_RDWR | O_DIRECT | O_CLOEXEC);
 	if (fd < 0 && errno == ENOENT)
 		fd = open(path, O_RDWR | O_DIRECT | O_CLOEXEC | O_NOCTTY);
-	if (fd < 0) {
-		ret = open_errno(errno);
-		return ret == -EACCES && !ioctl(dev->fd, BLKROGET, &ro) && ro ? -EROFS : ret;
-	}
+	if (fd < 0)
+		return open_errno(errno);
 	if (fstat(dev->fd, &a) || fstat(fd, &b) || a.st_rdev != b.st_rdev || !S_ISBLK(b.st_mode)) {
 		close(fd);
 		return -ENOENT;

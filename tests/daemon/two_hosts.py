@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Two hosts on one accelerator: leases belong to the Host NQN and Host Identifier that claimed them (HOST_LEASES, rules
 R-22 to R-29, R-52 and R-63 of the namespace interface)."""
+import os
 import random
+import signal
 import sys
 import threading
 import time
@@ -250,6 +252,59 @@ def race(d):
         until(lambda: got[0].lease(0)["state"] == 0, 2, "the record to be free")
     for h in hs:
         h.close()
+
+
+def busy(d, i, seconds, out):
+    """A process: a host that keeps two jobs in flight for so long, and writes how many it got done."""
+    signal.alarm(int(seconds) + 20)
+    with d.host(hostnqn=HOST[:-2] + "e%d" % i) as h:
+        a = Accel(h, NS_ALL)
+        until(lambda: a.try_claim(2) == 0, 5, "a lease, with others that claim, too")
+        data, n, flying = random.randbytes(4096) * 32, 0, {}
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            for slot in a.slots:
+                if slot not in flying:
+                    seq = a.next_seq(slot)
+                    cid = a.submit_wait(slot, seq)
+                    a.submit_job(slot, seq, data, 1, 1, arg0=6, out_max=1 << 18)
+                    flying[slot] = cid, seq
+            slot, (cid, seq) = next(iter(flying.items()))
+            s = a.status_of(h.q.wait(cid, 15))
+            del flying[slot]
+            if s["state"] == 5:
+                n += 1
+            else:
+                flying[slot] = a.submit_wait(slot, seq), seq
+        a.release()
+        os.write(out, b"%d\n" % n)
+
+
+@suite.test("eight hosts that always have jobs get shares that are alike", 40)
+def shares(d):
+    rd, wr = os.pipe()
+    kids = []
+    for i in range(8):
+        pid = os.fork()
+        if not pid:
+            try:
+                busy(d, i, 4, wr)
+            finally:
+                os._exit(0)
+        kids.append(pid)
+    os.close(wr)
+    for pid in kids:
+        os.waitpid(pid, 0)
+    with os.fdopen(rd) as f:
+        n = [int(x) for x in f]
+    equal(len(n), 8, "hosts that came to an end")
+    check(min(n) > 0 and max(n) / min(n) < 3, "jobs of each host: %s", n)
+    until(lambda: free_slots(d) == 16, 15, "the end of their leases")
+
+
+def free_slots(d):
+    with d.host() as h:
+        return u32(h.admin.identify(0, NS_ALL).data, 596)
 
 
 @suite.test("two hosts work at once, each on its own slots")

@@ -90,6 +90,7 @@ struct target {
 	uint32_t connect_result;
 	unsigned int nqueue;
 	const char *disc[4];		/* NQNs of the discovery log */
+	bool any;			/* every subsystem is this one */
 	/* Sees each command that has come, with qid, before it is executed; true: that was all. */
 	bool (*hook)(struct tgt_conn *c, struct tgt_req *r);
 	bool (*early)(struct tgt_conn *c, struct tgt_req *r);	/* before its data are asked for */
@@ -347,7 +348,7 @@ static inline bool tgt_connect(struct tgt_conn *c, struct tgt_req *r)
 		return tgt_act_of(c->t) == TGT_SILENT;
 	if (c->t->connect_status)
 		return tgt_rsp(c, r, c->t->connect_status, c->t->connect_result);
-	if (strcmp(d->subnqn, TGT_NQN) && strcmp(d->subnqn, NVME_DISCOVERY_NQN))
+	if (!c->t->any && strcmp(d->subnqn, TGT_NQN) && strcmp(d->subnqn, NVME_DISCOVERY_NQN))
 		return tgt_rsp(c, r, NVME_SC_CONNECT_INVALID_PARAM | NVME_SC_DNR, 0x10000 | 256);
 	return tgt_rsp(c, r, 0, 1);
 }

@@ -235,6 +235,30 @@ static void test_refusals(void **state)
 	target_free(t);
 }
 
+/* Each command of the set-up is refused. */
+static bool refuse_nth(struct tgt_conn *c, struct tgt_req *r)
+{
+	if (c->qid || (r->sqe.opc == NVME_OPC_FABRICS && ((uint8_t *)&r->sqe)[4] == NVME_FC_CONNECT))
+		return false;
+	return c->t->hooked-- == 0 && tgt_rsp(c, r, NVME_SC_INTERNAL | NVME_SC_DNR, 0);
+}
+
+static void test_refused_setup(void **state)
+{
+	struct target *t = target_new();
+	unsigned int i;
+
+	(void)state;
+	t->hook = refuse_nth;
+	for (i = 0; i < 7; i++) {
+		t->hooked = i;
+		bad_open(t, "", -EPROTO, "a command of the set-up");
+	}
+	t->hook = NULL;
+	good(t);
+	target_free(t);
+}
+
 /* ---- While jobs run ---- */
 
 static bool once(struct tgt_conn *c, const struct tgt_req *r, uint8_t opc)
@@ -693,6 +717,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_stages),	  cmocka_unit_test(test_fields),   cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_refused_setup),
 		cmocka_unit_test(test_breaches),  cmocka_unit_test(test_r2t_limit), cmocka_unit_test(test_cut_jobs),
 		cmocka_unit_test(test_data_digest), cmocka_unit_test(test_refused_early), cmocka_unit_test(test_lists),
 	};

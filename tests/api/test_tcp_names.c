@@ -217,6 +217,11 @@ static void test_which(void **state)
 	t->disc[1] = "nqn.2026-11.test:gone";
 	dev = dev_open(ctx, plain);
 	accel_dev_close(dev);
+	t->any = true;
+	s.n = 0;
+	assert_int_equal(accel_dev_open(ctx, plain, &dev), -EINVAL);
+	assert_int_equal(s.n, 3);
+	assert_non_null(strstr(s.last, "nqn.2026-11.test:gone"));
 	t->disc[1] = NULL;
 	accel_ctx_unref(ctx);
 	target_free(t);

@@ -254,14 +254,14 @@ def race(d):
         h.close()
 
 
-def busy(d, i, seconds, out):
-    """A process: a host that keeps two jobs in flight for so long, and writes how many it got done."""
-    signal.alarm(int(seconds) + 20)
+def busy(d, i, start, end, out):
+    """A process: a host that keeps two jobs in flight from start to end, and writes how many it got done."""
+    signal.alarm(30)
     with d.host(hostnqn=HOST[:-2] + "e%d" % i) as h:
         a = Accel(h, NS_ALL)
         until(lambda: a.try_claim(2) == 0, 5, "a lease, with others that claim, too")
         data, n, flying = random.randbytes(4096) * 32, 0, {}
-        end = time.monotonic() + seconds
+        time.sleep(max(0, start - time.monotonic()))
         while time.monotonic() < end:
             for slot in a.slots:
                 if slot not in flying:
@@ -283,12 +283,12 @@ def busy(d, i, seconds, out):
 @suite.test("eight hosts that always have jobs get shares that are alike", 40)
 def shares(d):
     rd, wr = os.pipe()
-    kids = []
+    kids, start = [], time.monotonic() + 1.5
     for i in range(8):
         pid = os.fork()
         if not pid:
             try:
-                busy(d, i, 4, wr)
+                busy(d, i, start, start + 4, wr)
             finally:
                 os._exit(0)
         kids.append(pid)
@@ -298,6 +298,7 @@ def shares(d):
     with os.fdopen(rd) as f:
         n = [int(x) for x in f]
     equal(len(n), 8, "hosts that came to an end")
+    print("# jobs of each host: %s" % n)
     check(min(n) > 0 and max(n) / min(n) < 3, "jobs of each host: %s", n)
     until(lambda: free_slots(d) == 16, 15, "the end of their leases")
 

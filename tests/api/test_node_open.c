@@ -90,7 +90,8 @@ static void clock_stop(struct fix *f)
 
 static bool loop_attach(struct fix *f)
 {
-	struct loop_config config = { .fd = (uint32_t)f->fd, .block_size = 512 };
+	/* Gone with the last descriptor, also if a test fails. */
+	struct loop_config config = { .fd = (uint32_t)f->fd, .block_size = 512, .info.lo_flags = LO_FLAGS_AUTOCLEAR };
 	int ctl = open("/dev/loop-control", O_RDWR | O_CLOEXEC), n = -1;
 
 	if (ctl >= 0) {

@@ -22,12 +22,13 @@ cli_boundaries
 cli_rescan_reset
 cli_second "${NVME2:-}"
 verify "fio verifies 512-byte blocks" "$(node_path "$nqn" 16)" --bs=512 --size=2M
-verify "fio verifies 4 KiB blocks" "$(node_path "$nqn" 16)"
-verify "fio verifies 1 MiB blocks" "$(node_path "$nqn" 16)" --bs=1M --size=64M
-verify "fio verifies mixed sizes, mixed reads" "$(node_path "$nqn" 16)" --bs=512-256k --bs_unaligned=0 --rw=randrw --size=32M
+verify "fio verifies 4 KiB blocks" "$(node_path "$nqn" 16)" --size=8M
+verify "fio verifies 1 MiB blocks" "$(node_path "$nqn" 16)" --bs=1M --size=32M
+verify "fio verifies mixed sizes, mixed reads" "$(node_path "$nqn" 16)" --bs=512-256k --bs_unaligned=0 --rw=randrw --size=8M
 
 verbs_list
 verbs_all block
+verbs_cuts
 verbs_leases
 harm_udev
 harm_tools

@@ -68,7 +68,7 @@ static void *tick(void *arg)
 {
 	struct fix *f = arg;
 
-	while (f->ticking) {
+	while (__atomic_load_n(&f->ticking, __ATOMIC_RELAXED)) {
 		set_clock(f, now_ns());
 		usleep(200);
 	}
@@ -84,7 +84,7 @@ static void clock_start(struct fix *f)
 
 static void clock_stop(struct fix *f)
 {
-	f->ticking = false;
+	__atomic_store_n(&f->ticking, false, __ATOMIC_RELAXED);
 	pthread_join(f->clock, NULL);
 }
 

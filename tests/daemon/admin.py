@@ -460,8 +460,13 @@ def disabled(d):
         status(q.read(NS_RAM, 0, 512), (0x00c, 0x006, 0x008), "a read of a controller that is not enabled")
     except Closed:
         pass
-    q.close()
+    # Its queue does not come back with it.
     status(a.prop_set(CC, CC_ENABLE), 0)
+    try:
+        status(q.read(NS_RAM, 0, 512), (0x00c, 0x006, 0x008), "a read by a queue from before the reset")
+    except Closed:
+        pass
+    q.close()
     q = io(0)
     status(q.read(NS_RAM, 0, 512), 0)
     a.close()

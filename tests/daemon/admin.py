@@ -462,13 +462,14 @@ def disabled(d):
         pass
     # Its queue does not come back with it.
     status(a.prop_set(CC, CC_ENABLE), 0)
+    old, q = q, io(0)
+    status(q.read(NS_RAM, 0, 512), 0)
     try:
-        status(q.read(NS_RAM, 0, 512), (0x00c, 0x006, 0x008), "a read by a queue from before the reset")
+        status(old.read(NS_RAM, 0, 512), (0x00c, 0x006, 0x008), "a read by a queue from before the reset")
     except Closed:
         pass
-    q.close()
-    q = io(0)
-    status(q.read(NS_RAM, 0, 512), 0)
+    old.close()
+    status(q.read(NS_RAM, 0, 512), 0, "a read when the old queue's connection is gone")
     a.close()
     check(q.wait_closed(5), "an I/O queue without its admin queue")
     q.close()

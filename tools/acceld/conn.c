@@ -194,13 +194,18 @@ static void unlink_conn(struct conn *c)
 		c->next->prev = c->prev;
 }
 
-static void conn_free(struct conn *c)
+static void leave_ctrl(struct conn *c)
 {
 	struct ctrl *ctrl = c->ctrl;
 
 	c->ctrl = NULL;
 	if (ctrl)
 		queue_gone(ctrl, c->qid, c);
+}
+
+static void conn_free(struct conn *c)
+{
+	leave_ctrl(c);
 	/* Nobody knows the connection any more, but a message may still be on its way. */
 	if (__atomic_load_n(&c->close_posted, __ATOMIC_ACQUIRE) && !c->close_ran)
 		return;
@@ -213,12 +218,15 @@ static void conn_free(struct conn *c)
 	free(c);
 }
 
+/* Of a queue nothing is left then, however long the peer keeps the connection. */
 static void say_goodbye(struct conn *c)
 {
-	if (c->shut || sends(c))
-		return;
-	c->shut = true;
-	shutdown(c->src.fd, SHUT_WR);
+	if (!c->shut && !sends(c)) {
+		c->shut = true;
+		shutdown(c->src.fd, SHUT_WR);
+	}
+	if (c->shut && !c->inflight && !c->drop)
+		leave_ctrl(c);
 }
 
 /* True: nothing is left of it. */

@@ -16,6 +16,7 @@ ok "compress, gunzip reads it" job_compress "$(node_path "$nqn" 1)"
 ok "selftest" "$ACCEL" selftest -d "$(node_path "$nqn" 7)"
 if [ "$(stat_of "$d" jobs)" -gt "${before:-0}" ]; then pass "the daemon outside has done it"; else fail "the daemon outside has done it"; fi
 verify "fio verifies" "$(node_path "$nqn" 16)" --bs=64k
+verify "fio verifies 1 MiB blocks" "$(node_path "$nqn" 16)" --bs=1M --size=32M
 ok "nvme disconnect" disconnect
 soon "  no node is left" 10 not ls /dev/ng*
 finish

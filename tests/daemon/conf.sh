@@ -247,6 +247,25 @@ if [ $rc -eq 2 ] && grep -qF "$work: cannot be read: Is a directory" "$work/err"
 else
 	fail "a directory (status $rc)"
 fi
+mkfifo "$work/pipe"
+timeout 10 "$ACCELD" -t -c "$work/pipe" >"$work/out" 2>"$work/err"
+rc=$?
+if [ $rc -eq 2 ] && grep -qF "$work/pipe: is a pipe: write the configuration to a file" "$work/err"; then
+	pass "a pipe that nobody writes to is not waited for"
+else
+	fail "a pipe that nobody writes to is not waited for (status $rc)"
+fi
+printf '[daemon]\n' >"$work/huge"
+truncate -s 8G "$work/huge"
+timeout 10 "$ACCELD" -t -c "$work/huge" >"$work/out" 2>"$work/err"
+rc=$?
+if [ $rc -eq 2 ] && [ "$(cat "$work/err")" = "$work/huge:2: a zero byte: this is no text file" ]; then
+	pass "8 GiB of zeros"
+else
+	fail "8 GiB of zeros (status $rc)"
+fi
+{ chars 5000; printf '\0'; chars 5000; echo; } |
+	bad "a zero byte in a long line" 1 "a zero byte: this is no text file"
 i=0
 while [ $i -lt 50 ]; do
 	head -c $((i * 37)) /dev/urandom >"$work/noise"

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The configuration file: lines and sections. Every error of a file is told, each with its line and the way out. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include "conf_parse.h"
 
 #define MAX_LINE 4096u
@@ -273,18 +276,39 @@ static void line_read(struct parse *p, char *line)
 		conf_key(p, trim(s), trim(eq + 1));
 }
 
+/*
+ * Up to and with the next end of line, or zero byte, which nothing follows that is read. A line that is too long counts
+ * as MAX_LINE + 1 bytes, and its rest is passed over: no file takes more memory than this. 0: the file ends.
+ */
+static size_t line_get(FILE *f, char line[MAX_LINE + 2])
+{
+	size_t n = 0;
+	int c;
+
+	do {
+		c = getc_unlocked(f);
+		if (c != EOF && n <= MAX_LINE)
+			line[n++] = (char)c;
+		else if (!c)
+			line[MAX_LINE] = 0;
+	} while (c > 0 && c != '\n');
+	line[n] = 0;
+	return n;
+}
+
 static void file_read(struct parse *p, FILE *f)
 {
-	char *line = NULL;
-	size_t room = 0;
-	ssize_t n;
+	char line[MAX_LINE + 2];
+	size_t n;
 
-	while ((n = getline(&line, &room, f)) > 0) {
+	while ((n = line_get(f, line))) {
 		p->line++;
-		if ((size_t)n > MAX_LINE)
-			conf_error(p, 0, "a line has at most %u bytes", MAX_LINE);
-		else if (memchr(line, 0, (size_t)n))
+		if (memchr(line, 0, n)) {
 			conf_error(p, 0, "a zero byte: this is no text file");
+			break;
+		}
+		if (n > MAX_LINE)
+			conf_error(p, 0, "a line has at most %u bytes", MAX_LINE);
 		else
 			line_read(p, line);
 		if (p->nerror > 1000) {
@@ -296,7 +320,6 @@ static void file_read(struct parse *p, FILE *f)
 		fprintf(stderr, "%s: cannot be read: %s\n", p->path, strerror(errno));
 		p->nerror++;
 	}
-	free(line);
 }
 
 static void parse_free(struct parse *p, uint32_t nsubsys)
@@ -310,16 +333,35 @@ static void parse_free(struct parse *p, uint32_t nsubsys)
 	subsys_bad(p);
 }
 
+/* Nothing here waits: a daemon that is to read its configuration again has signals to hear of besides. */
+static FILE *file_open(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
+	FILE *f = NULL;
+
+	if (fd >= 0 && !fstat(fd, &st) && S_ISFIFO(st.st_mode)) {
+		fprintf(stderr, "%s: is a pipe: write the configuration to a file\n", path);
+		close(fd);
+		return NULL;
+	}
+	if (fd >= 0)
+		f = fdopen(fd, "r");
+	if (!f)
+		fprintf(stderr, "%s: cannot be opened: %s\n", path, strerror(errno));
+	if (!f && fd >= 0)
+		close(fd);
+	return f;
+}
+
 /* The bytes of struct conf have come from a file; false after messages. */
 static bool conf_read(struct conf *conf, const char *path)
 {
 	struct parse p = { .path = path, .conf = conf };
-	FILE *f = fopen(path, "re");
+	FILE *f = file_open(path);
 
-	if (!f) {
-		fprintf(stderr, "%s: cannot be opened: %s\n", path, strerror(errno));
+	if (!f)
 		return false;
-	}
 	file_read(&p, f);
 	fclose(f);
 	conf_check(&p);

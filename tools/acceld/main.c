@@ -2,6 +2,7 @@
 /* The daemon's begin and end, and the signals between: everything else happens in reactors. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stddef.h>
@@ -154,6 +155,15 @@ static void notify_reloading(void)
 
 /* ---- Signals ---- */
 
+static void block_hangup(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGHUP);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
 static void block_signals(sigset_t *set)
 {
 	sigemptyset(set);
@@ -266,6 +276,17 @@ static int run(struct target *t, const struct options *o, bool verbose, const si
 	return EXIT_OK;
 }
 
+/* Else a connection could get the number of stderr, and what is logged be sent to a host. */
+static bool occupy_standard_fds(void)
+{
+	int fd;
+
+	for (fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
+			return false;
+	return true;
+}
+
 int main(int argc, char **argv)
 {
 	struct options o = { 0 };
@@ -273,10 +294,14 @@ int main(int argc, char **argv)
 	struct target *t;
 	struct conf *conf;
 	sigset_t set;
-	int rc = parse_options(argc, argv, &o, &verbose);
+	int rc;
 
+	if (!occupy_standard_fds())
+		return EXIT_FAILED;
+	rc = parse_options(argc, argv, &o, &verbose);
 	if (rc >= 0)
 		return rc;
+	block_hangup();	/* it is not the end of a daemon that starts: the file may have changed since it was read */
 	conf = load(&o, verbose);
 	if (!conf)
 		return EXIT_USAGE;

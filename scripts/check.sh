@@ -53,7 +53,7 @@ run_san() {
 }
 run_tsan() {
 	title "Threads under ThreadSanitizer"
-	build threads SAN=thread B=build-tsan tests
+	build threads SAN=thread B=build-tsan tests build-tsan/acceld
 	# shellcheck disable=SC2046
 	suite $(bins build-tsan | grep '/api/' | grep -v -e fork -e alloc)
 }

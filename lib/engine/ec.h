@@ -34,7 +34,8 @@ struct ec_plan {
 	struct ec_req req;		/* its pointers into own[] */
 	const struct ec_field *field;
 	uint8_t *coef;			/* nrow rows of nsrc */
-	uint8_t *tables;		/* ISA-L's, 32 bytes a coefficient */
+	uint8_t *tables;		/* ISA-L's, room for 32 bytes a coefficient; of all rows together, of an
+					 * update row by row */
 	uint8_t own[];			/* lost, survivors, matrix */
 };
 
@@ -51,7 +52,10 @@ size_t ec_work_nbytes(const struct ec_req *r);
 /* Fails the job and returns 0 if the stage is not acceptable. */
 int ec_parse(struct ec_req *r, const struct job_stage *stage, unsigned int index, struct job *job);
 
-/* dst[i] = sum of coef[i][j] * src[j]: rows first..first+n-1 of the plan, n destinations, len bytes. */
+/*
+ * dst[i] = sum of coef[i][j] * src[j]: rows first..first+n-1 of the plan, n destinations, len bytes. All rows at once;
+ * of an update one.
+ */
 typedef void (*ec_kernel)(const struct ec_plan *plan, unsigned int first, unsigned int n, size_t len,
 			  uint8_t **src, uint8_t **dst);
 

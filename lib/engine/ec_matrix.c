@@ -215,6 +215,18 @@ static int same(const struct ec_plan *p, const struct ec_req *r, const struct ec
 	       (!matrix_len(r) || !memcmp(q->matrix, r->matrix, matrix_len(r)));
 }
 
+/*
+ * How ISA-L lays tables out is its own affair (since 2.31 it depends on the processor's instructions), so rows that
+ * are to be used one at a time, as an update does, have tables of their own.
+ */
+static void init_tables(struct ec_plan *p)
+{
+	unsigned int nsrc = p->req.nsrc, together = p->req.op == NVME_ACCEL_OP_EC_UPDATE ? 1 : p->req.nrow, i;
+
+	for (i = 0; i < p->req.nrow; i += together)
+		ec_init_tables((int)nsrc, (int)together, p->coef + i * nsrc, p->tables + (size_t)32 * i * nsrc);
+}
+
 static struct ec_plan *plan_new(const struct ec_req *r, const struct ec_field *f, uint32_t *code)
 {
 	size_t nlists = lists_len(r), nmatrix = matrix_len(r), ncoef = (size_t)r->nrow * r->nsrc;
@@ -239,7 +251,7 @@ static struct ec_plan *plan_new(const struct ec_req *r, const struct ec_field *f
 	}
 	free(work);
 	if (*code == NVME_ACCEL_OK) {
-		ec_init_tables((int)r->nsrc, (int)r->nrow, p->coef, p->tables);
+		init_tables(p);
 		return p;
 	}
 	if (p)

@@ -28,7 +28,7 @@ fi
 
 echo "On this machine: a daemon that has accelerators"
 printf '\n$ acceld\n'
-build/acceld -l 127.0.0.1:0 </dev/null 2>"$dir/log" &
+build/acceld -c /dev/null -l 127.0.0.1:0 </dev/null 2>"$dir/log" &
 daemon=$!
 port=
 for _ in $(seq 100); do

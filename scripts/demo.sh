@@ -59,7 +59,8 @@ run accel selftest
 
 printf '\nTwo hosts: a daemon that has accelerators, and a client that reaches them by NVMe/TCP (here on loopback):\n'
 say "acceld"
-acceld -l 127.0.0.1:0 2>"$dir/daemon" &
+# Not what /etc/acceld.conf may say: the defaults.
+acceld -c /dev/null -l 127.0.0.1:0 2>"$dir/daemon" &
 daemon=$!
 tries=0
 until port=$(sed -n 's/.*listening addr=127.0.0.1:\([0-9]*\).*/\1/p' "$dir/daemon") && [ -n "$port" ]; do

@@ -15,8 +15,10 @@ static int open_device(struct transport_dev *dev, bool numeric)
 {
 	int ret = tcp_resolve(dev->env, &dev->name, numeric, &dev->addrs);
 
-	if (!ret)
+	if (!ret) {
 		ret = tcp_assoc_wait(dev, deadline(dev));
+		tcp_assoc_tell(dev, ret);
+	}
 	if (!ret && !dev->name.nsid)
 		ret = tcp_find_namespace(dev);
 	return ret;

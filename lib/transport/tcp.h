@@ -278,6 +278,8 @@ void tcp_assoc_keep(struct transport_dev *dev, uint64_t now);
 bool tcp_is_final(int error);
 /* Identify Namespace lies in dev->page: is it one that can be used, and the same as before? 0 or -errno. */
 int tcp_take_namespace(struct transport_dev *dev);
+/* Says of an association that nobody was there to make it with. */
+void tcp_assoc_tell(const struct transport_dev *dev, int error);
 /* Most bytes of one command. */
 uint64_t tcp_max_nbytes(const struct transport_dev *dev);
 

@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include "../wire/wire.h"
 #include "tcp.h"
 
 #define RETRY_MIN_MS 10u
@@ -191,16 +192,21 @@ static void identity(const uint8_t *page, uint8_t same[40])
 	memcpy(same + 24, page + 408, 16);
 }
 
+static int no_namespace(struct transport_dev *dev)
+{
+	tcp_conn_log(&dev->admin, TCP_LOG_ERROR, "there is no namespace %u (see accel list --discover HOST:PORT)",
+		     dev->name.nsid);
+	return -ENOENT;
+}
+
 int tcp_take_namespace(struct transport_dev *dev)
 {
 	const uint8_t *p = dev->page, *lbaf;
 	uint8_t same[sizeof(dev->same)];
 	unsigned int format = (p[26] & 15u) | (p[26] >> 1 & 0x30u);
 
-	if (!le64_get(p)) {
-		tcp_conn_log(&dev->admin, TCP_LOG_ERROR, "there is no namespace %u", dev->name.nsid);
-		return -ENOENT;
-	}
+	if (!le64_get(p))
+		return no_namespace(dev);
 	if (format > 63)
 		return broken(dev, "FLBAS of the namespace");
 	lbaf = p + 128 + 4 * (size_t)format;
@@ -216,6 +222,10 @@ int tcp_take_namespace(struct transport_dev *dev)
 		tcp_conn_log(&dev->admin, TCP_LOG_ERROR, "namespace %u is another one than before", dev->name.nsid);
 		return -ENODEV;
 	}
+	/* Whoever wants an accelerator is told so by the bytes that are not there; the reason is told here. */
+	if (!dev->known && !wire_id_present(p))
+		tcp_conn_log(&dev->admin, TCP_LOG_ERROR, "namespace %u is an ordinary disk, no accelerator",
+			     dev->name.nsid);
 	memcpy(dev->same, same, sizeof(same));
 	dev->lbads = lbaf[2];
 	dev->known = true;
@@ -305,6 +315,8 @@ static int step_result(struct transport_dev *dev)
 
 	if (op->error)
 		return op->error;
+	if (s->take == tcp_take_namespace && tcp_status_errno(op->status) == -ENOENT)
+		return no_namespace(dev);
 	if (op->status) {
 		tcp_conn_log(&dev->admin, TCP_LOG_ERROR, "%s: status %03xh", s->what, op->status);
 		return tcp_status_errno(op->status) == -EIO ? -EPROTO : tcp_status_errno(op->status);
@@ -403,6 +415,17 @@ int tcp_assoc_wait(struct transport_dev *dev, uint64_t deadline)
 		wait_assoc(dev, now, deadline);
 		now = tcp_now();
 	}
+}
+
+void tcp_assoc_tell(const struct transport_dev *dev, int error)
+{
+	char addr[300];
+
+	if (error != -ECONNREFUSED)
+		return;
+	tcp_name_addr(&dev->name, addr, sizeof(addr));
+	transport_log(dev->env, TCP_LOG_ERROR, "nothing listens at %.100s: is acceld running there, with this port?",
+		      addr);
 }
 
 void tcp_assoc_keep(struct transport_dev *dev, uint64_t now)

@@ -22,7 +22,7 @@
 
 void tcp_conn_log(const struct tcp_conn *c, int level, const char *fmt, ...)
 {
-	char text[200], addr[300];
+	char text[440], addr[300];
 	va_list ap;
 
 	va_start(ap, fmt);
@@ -271,7 +271,7 @@ static const char *connect_why(const struct tcp_conn *c, const struct tcp_req *r
 	switch (r->status & 0x7ff) {
 	case NVME_SC_CONNECT_INVALID_HOST:
 		*error = -EACCES;
-		return "this host (its NQN) may not connect to the subsystem";
+		return "the target must list this host";
 	case NVME_SC_ACCESS_DENIED:
 		*error = -EACCES;
 		return "access denied";
@@ -280,11 +280,13 @@ static const char *connect_why(const struct tcp_conn *c, const struct tcp_req *r
 		return "the subsystem wants hosts to authenticate, which is not supported";
 	case NVME_SC_CONNECT_BUSY:
 		*error = -EBUSY;
-		return "the controller is busy or has no room for more connections";
+		return c->qid ? "the controller is busy or has no room for more connections" :
+				"the target takes no more controllers (max_ctrls) or connections of this host "
+				"(max_conns_host in acceld.conf), or it stops";
 	case NVME_SC_CONNECT_INVALID_PARAM:
 		if (data && at == offsetof(struct nvmf_connect_data, subnqn)) {
 			*error = -ENOENT;
-			return "there is no such subsystem";
+			return "there is no such subsystem (see accel list --discover HOST:PORT)";
 		}
 		*error = data && at == offsetof(struct nvmf_connect_data, hostnqn) ? -EACCES : refused;
 		return "a parameter is refused";
@@ -292,6 +294,20 @@ static const char *connect_why(const struct tcp_conn *c, const struct tcp_req *r
 		*error = refused;
 		return "refused";
 	}
+}
+
+/* Who this host is, is what the target has to list: nobody else knows it. */
+static void connect_tell(const struct tcp_conn *c, const struct tcp_req *r, const char *why)
+{
+	uint16_t status = r->status & 0x7ff;
+
+	if (status == NVME_SC_CONNECT_INVALID_HOST)
+		tcp_conn_log(c, TCP_LOG_ERROR, "Connect to %.100s: %s: host = %.223s in acceld.conf", c->data.subnqn, why,
+			     c->data.hostnqn);
+	else
+		tcp_conn_log(c, c->error == -EBUSY && c->qid ? TCP_LOG_INFO : TCP_LOG_ERROR,
+			     "Connect to %.100s: %s (status %03xh, %08xh)", c->data.subnqn, why, status,
+			     (unsigned int)r->result);
 }
 
 void tcp_conn_connect_done(struct tcp_conn *c, const struct tcp_req *r)
@@ -306,9 +322,7 @@ void tcp_conn_connect_done(struct tcp_conn *c, const struct tcp_req *r)
 	}
 	if (r->status) {
 		why = connect_why(c, r, &c->error);
-		tcp_conn_log(c, c->error == -EBUSY ? TCP_LOG_INFO : TCP_LOG_ERROR,
-			     "Connect to %.100s: %s (status %03xh, %08xh)", c->data.subnqn, why, r->status & 0x7ff,
-			     (unsigned int)r->result);
+		connect_tell(c, r, why);
 		return;
 	}
 	/* AUTHREQ: authentication is wanted, by this protocol or another. */

@@ -47,8 +47,10 @@ static int open_at(struct transport_env *env, const struct tcp_name *name, bool 
 		return ret;
 	dev->discovery = discovery;
 	ret = tcp_resolve(env, name, numeric, &dev->addrs);
-	if (!ret)
+	if (!ret) {
 		ret = tcp_assoc_wait(dev, admin_deadline(dev));
+		tcp_assoc_tell(dev, ret);
+	}
 	if (ret)
 		tcp_dev_free(dev);
 	else
@@ -425,8 +427,8 @@ int tcp_find_subsystem(struct transport_env *env, struct tcp_name *name)
 		ret = pick(env, name, &list);
 	if (there && ret == -ENOENT) {
 		tcp_name_addr(name, addr, sizeof(addr));
-		transport_log(env, TCP_LOG_ERROR, "tcp://%.100s: discovery finds no subsystem with accelerators",
-			      addr);
+		transport_log(env, TCP_LOG_ERROR, "tcp://%.100s: discovery finds no subsystem with accelerators "
+			      "that this host may use", addr);
 	}
 	free(list.rec);
 	return ret;
@@ -469,7 +471,7 @@ int tcp_scan(struct transport_env *env, const char *options, int (*found)(void *
 	if (ret)
 		return ret;
 	ret = discover(env, &name, &list);
-	if (ret)
+	if (ret && ret != -ECONNREFUSED)
 		transport_log(env, TCP_LOG_WARNING, "discovery at %.100s: %s", options, strerror(-ret));
 	for (i = 0; !ret && i < list.n; i++)
 		ret = scan_one(env, &name, &list.rec[i], found, arg);

@@ -192,7 +192,7 @@ static int host(const struct parser *p, const char *s, size_t n)
 		colon = memchr(s, ':', n);
 		nhost = colon ? (size_t)(colon - s) : n;
 		if (colon && memchr(colon + 1, ':', n - nhost - 1))
-			return wrong(p, "an IPv6 address is written in brackets: tcp://[::1]:4420");
+			return wrong(p, "an IPv6 address is written in brackets: [::1]:4420");
 	}
 	if (!nhost)
 		return wrong(p, "the host is missing: tcp://HOST[:PORT][/NQN][?nsid=N]");

@@ -58,7 +58,7 @@ void transport_env_forget(struct transport_env *env)
 
 void transport_log(struct transport_env *env, int level, const char *fmt, ...)
 {
-	char message[256];
+	char message[512];		/* an NQN, and what is wrong with it */
 	va_list ap;
 
 	if (!env->log)

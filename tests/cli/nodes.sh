@@ -50,6 +50,11 @@ for d in "nvme0n1 not a block device" "nvme1n1 permission denied" "nvme3n1 nothi
 	name=${d%% *} text=${d#* }
 	refuses "info of it: $text" 3 "/dev/$name: $text" unprivileged "$accel" info --root=bad "/dev/$name"
 done
+mkdir -p bad/sys/class/nvme/nvme4/ng4n1
+: >bad/dev/ng4n1
+refuses "info of it: not a node of the NVMe driver" 3 '/dev/ng4n1: not a node of the NVMe driver' \
+	unprivileged "$accel" info --root=bad /dev/ng4n1
+rm -r bad/sys/class/nvme/nvme4 bad/dev/ng4n1
 run unprivileged "$accel" list --root=bad --hardware
 is "nothing but what may not be opened is no empty list" "3" "$rc"
 
@@ -90,9 +95,23 @@ is "  as it is" 1 "$(grep -c '^/dev/nvme0n1 .*noload' out)"
 refuses "it is not used" 3 '/dev/nvme0n1' "$ACCEL" stats /dev/nvme0n1
 
 # Remote ones.
-refuses "discovery where nothing listens" 3 '127.0.0.1:1: ' "$ACCEL" list --hardware --discover 127.0.0.1:1
+for where in 127.0.0.1:99999 ::1 :4420; do
+	refuses "discovery at '$where'" 2 "^accel list: $where: " "$ACCEL" list --discover $where
+	is "  and no list" "" "$(cat out)"
+done
+refuses "discovery where nothing listens" 3 'nothing listens at 127.0.0.1:1: is acceld running' "$ACCEL" list --hardware --discover 127.0.0.1:1
 run "$ACCEL" list --discover 127.0.0.1:1
 is "  what is here is listed all the same" "3 7" "$rc $(grep -c ^soft: out)"
+# one NAME STATUS TEXT DEVICE: the device is refused with this one line and no other
+one() {
+	refuses "$1" "$2" "$3" "$ACCEL" info "$4"
+	is "  in one line" 1 "$(wc -l <err)"
+}
+one "a remote one where nothing listens" 3 'nothing listens at 127.0.0.1:1: is acceld running there' tcp://127.0.0.1:1
+one "  with an NQN" 3 'nothing listens at 127.0.0.1:1: ' tcp://127.0.0.1:1/nqn.2026-11.test:x
+one "a host that nobody knows" 3 'host nobody.invalid: ' tcp://nobody.invalid
+one "a word" 2 "'nonsense' is no device name .see accel.1., DEVICES" nonsense
+one "a port that is none" 2 'tcp://h:99999: the port is not' tcp://h:99999
 acceld=$(dirname "$ACCEL")/acceld
 if [ -x "$acceld" ]; then
 	"$acceld" -l 127.0.0.1:0 2>log &
@@ -111,6 +130,9 @@ print(len(set(tuple(sorted(e)) for e in d)) if all(e["kato_ms"] and e["address"]
 	uuid=$(python3 -c 'import json; print(json.load(open("out"))[6]["uuid"])')
 	ok "info by UUID over discovery" "$ACCEL" info --discover "127.0.0.1:$port" "uuid:$uuid"
 	is "  is the one" 1 "$(grep -c "^UUID: *$uuid" out)"
+	at="tcp://127.0.0.1:$port" nqn=nqn.2026-11.local.accel:acceld
+	one "a namespace that is not there" 3 'there is no namespace 99 .see accel list --discover' "$at/$nqn?nsid=99"
+	one "a subsystem that is not there" 3 'there is no such subsystem .see accel list' "$at/nqn.2026-11.test:x"
 	url="tcp://127.0.0.1:$port/?nsid=7"
 	# The target counts a read when it has answered it: the second look surely finds those of the first.
 	"$ACCEL" stats "$url" >/dev/null
@@ -137,6 +159,31 @@ print(d["connections"] > 0 and d["admin_commands"] > 0 and d["errors"] is not No
 	is "it ends well" 0 $?
 	is "  and claims nothing of excluding nobody" "" "$(cat lock.err)"
 	ok "then others do" "$ACCEL" lock -n "$url" -- true
+	kill "$daemon"
+	wait "$daemon" 2>/dev/null
+	# Those who may not, or not now; an ordinary disk.
+	me=nqn.2026-11.test:me
+	printf '[daemon]\nmax_ctrls = 1\n[subsystem %s]\nhost = nqn.2026-11.test:other\n[subsystem %s]\nallow_any_host = yes
+[namespace 1]\ntype = digest\n[namespace 2]\ntype = cipher\n[namespace 9]\ntype = ram\nsize = 1M\n' $nqn:a $nqn:b >conf
+	"$acceld" -c conf -l 127.0.0.1:0 2>log &
+	daemon=$!
+	tries=0
+	while ! grep -q 'ready' log && [ $tries -lt 100 ]; do sleep 0.1; tries=$((tries + 1)); done
+	at="tcp://127.0.0.1:$(sed -n 's/.*listening addr=127.0.0.1:\([0-9]*\).*/\1/p' log)"
+	one "a host that is not listed" 3 "the target must list this host: host = $me in acceld.conf" \
+		"$at/$nqn:a?nsid=1&hostnqn=$me"
+	one "an ordinary disk" 3 'namespace 9 is an ordinary disk, no accelerator' "$at/$nqn:b?nsid=9"
+	run "$ACCEL" info "$at/$nqn:b"
+	is "several accelerators" "2 1" "$rc $(grep -c '2 accelerators in the subsystem; say which one by ?nsid=N' err)"
+	is "  and no other word than which" "3 2" "$(wc -l <err) $(grep -c ' nsid=' err)"
+	"$ACCEL" lock "$at/$nqn:b?nsid=1" -- sh -c 'touch locked2; while [ ! -e go2 ]; do sleep 0.05; done' 2>lock.err &
+	lock=$!
+	tries=0
+	while [ ! -e locked2 ] && [ $tries -lt 200 ]; do sleep 0.05; tries=$((tries + 1)); done
+	one "more controllers than the target has" 4 'the target takes no more controllers .max_ctrls' \
+		"$at/$nqn:b?nsid=2"
+	touch go2
+	wait $lock
 	kill "$daemon"
 	wait "$daemon" 2>/dev/null
 	daemon=

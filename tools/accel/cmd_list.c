@@ -118,6 +118,9 @@ static int add_all(struct listing *l, struct accel_ctx *ctx, const struct accel_
 		json_object_array_add(l->root, entry(l->t, accel_list_get(list, i)));
 	if (!rc)
 		accel_list_free(list);
+	/* An address that is none, and what is wrong with it has been said. */
+	if (rc == -EINVAL && l->said)
+		return TOOL_USAGE;
 	return rc ? tool_lib_failed(l->t, what, rc, l->said) : 0;
 }
 
@@ -156,7 +159,11 @@ static int scan(struct tool *t, const struct accel_filter *filter, out_text_fn p
 		failed = noload_list(t, l.root);
 	if (t->discover) {
 		rc = add_remote(&l, filter);
-		failed = failed ? failed : rc;
+		failed = failed && rc != TOOL_USAGE ? failed : rc;
+	}
+	if (failed == TOOL_USAGE) {
+		json_object_put(l.root);
+		return failed;
 	}
 	if (failed && !t->json && !json_object_array_length(l.root)) {
 		json_object_put(l.root);

@@ -81,37 +81,47 @@ static int open_best(struct tool *t, uint16_t op, uint16_t alg)
 	return 0;
 }
 
-/* Why a device did not open. */
-static int open_error(struct tool *t, int rc)
+/* Why a device did not open; said: how often the library has said something of it. */
+static int open_error(struct tool *t, int rc, unsigned int said)
 {
-	if (rc == -EINVAL)
-		return tool_usage(t, "'%s' is no device name", t->device);
+	if (rc == -EINVAL) {
+		if (!said)
+			tool_error(t, NULL, "'%s' is no device name (see accel(1), DEVICES)", t->device);
+		return TOOL_USAGE;
+	}
 	if (rc == -ENOTSUP) {
 		tool_error(t, t->device, "the kernel lacks what such a node needs (try the block device, /dev/nvmeXnY)");
 		return TOOL_NODEV;
 	}
-	rc = tool_lib_error(t, t->device, rc);
+	rc = tool_lib_failed(t, t->device, rc, said);
 	return rc == TOOL_FAILED ? TOOL_NODEV : rc;
 }
+
+struct heard {
+	const struct tool *t;
+	unsigned int said;
+};
 
 /* The library knows best what is wrong with a name, or with what answers there. */
 static void hear(void *arg, enum accel_log_level level, const char *message)
 {
-	const struct tool *t = arg;
+	struct heard *h = arg;
 
 	(void)level;
-	tool_error(t, NULL, "%s", message);
+	h->said++;
+	tool_error(h->t, NULL, "%s", message);
 }
 
 static int open_named(struct tool *t)
 {
+	struct heard heard = { t, 0 };
 	int rc;
 
-	accel_ctx_set_log(t->ctx, hear, t, ACCEL_LOG_ERROR);
+	accel_ctx_set_log(t->ctx, hear, &heard, ACCEL_LOG_ERROR);
 	rc = accel_dev_open(t->ctx, t->device, &t->dev);
 	accel_ctx_set_log(t->ctx, NULL, NULL, ACCEL_LOG_ERROR);
 	if (rc)
-		return open_error(t, rc);
+		return open_error(t, rc, heard.said);
 	if (t->hardware && accel_dev_info(t->dev)->software) {
 		tool_error(t, t->device, "is not hardware, as --hardware insists");
 		return TOOL_NODEV;

@@ -91,6 +91,27 @@ def host_limits():
         check(not why, "%s", why)
 
 
+@suite.test("neither one host nor those who only look around get all controllers", own=True)
+def controllers_left():
+    d = Daemon(conf("max_ctrls = 8\n"))
+    try:
+        for nqn, name in ((NQN, lambda i: HOST2), (DISCOVERY_NQN, lambda i: "nqn.2026-11.local.accel:h%d" % i)):
+            qs = []
+            for i in range(7):
+                qs.append(Queue(d.addr))
+                cpl = qs[-1].connect(nqn, name(i), bytes(15) + bytes([i + 1]), sqsize=31)
+                status(cpl, 0 if i < 6 else 0x181, "controller %d of %s" % (i + 1, nqn))
+            d.good()
+            for q in qs:
+                q.close()
+            until(lambda: len(re.findall("controller-gone", d.log())) >= 6, 5, "the end of these controllers")
+            time.sleep(0.2)
+    finally:
+        why = d.stop()
+        d.cleanup()
+        check(not why, "%s", why)
+
+
 def try_host(d):
     try:
         d.host().close()

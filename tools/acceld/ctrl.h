@@ -169,7 +169,6 @@ void subsys_free(struct subsys *s);		/* it is not in the list; its namespaces ar
 /* Connections of this host in all controllers. */
 unsigned int host_nconn(const struct target *t, const char *hostnqn);
 uint64_t host_number(const struct target *t, const struct nvmf_connect_data *data);
-unsigned int ctrl_count(const struct target *t);
 
 /* ---- target.c: the table of all accelerator namespaces, for ticks; main thread ---- */
 

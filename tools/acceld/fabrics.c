@@ -100,6 +100,27 @@ static struct verdict connect_limits(struct target *t, const struct nvmf_connect
 	return OK;
 }
 
+/*
+ * Neither one host nor those that only look around, which any host may, have all controllers: the others would be shut
+ * out. Under target.lock.
+ */
+static struct verdict connect_share(const struct target *t, const struct subsys *s, const char *hostnqn)
+{
+	unsigned int all = 0, discovery = 0, host = 0, most = t->conf->max_ctrls, part = most - most / 4;
+	const struct ctrl *c;
+
+	for (c = t->ctrl; c; c = c->next) {
+		all++;
+		discovery += c->subsys->discovery;
+		host += !strcmp(c->hostnqn, hostnqn);
+	}
+	if (all >= most)
+		return BUSY("max_ctrls");
+	if (host >= part)
+		return BUSY("max_ctrls-of-a-host");
+	return s->discovery && discovery >= part ? BUSY("max_ctrls-of-discovery") : OK;
+}
+
 /* A new controller. Under target.lock. */
 static struct verdict connect_admin(struct req *req, const struct nvmf_connect_data *data, struct ctrl **ctrl)
 {
@@ -114,8 +135,9 @@ static struct verdict connect_admin(struct req *req, const struct nvmf_connect_d
 	v = connect_limits(t, data);
 	if (v.status)
 		return v;
-	if (ctrl_count(t) >= t->conf->max_ctrls)
-		return BUSY("max_ctrls");
+	v = connect_share(t, s, data->hostnqn);
+	if (v.status)
+		return v;
 	*ctrl = ctrl_new(t, s, data, req->conn);
 	return *ctrl ? OK : BUSY("no-memory");
 }

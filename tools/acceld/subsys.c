@@ -13,16 +13,6 @@ struct subsys *subsys_find(struct target *t, const char *nqn)
 	return NULL;
 }
 
-unsigned int ctrl_count(const struct target *t)
-{
-	const struct ctrl *c;
-	unsigned int n = 0;
-
-	for (c = t->ctrl; c; c = c->next)
-		n++;
-	return n;
-}
-
 /* In a reactor. */
 unsigned int subsys_naccel(const struct subsys *s)
 {

@@ -52,6 +52,8 @@ for d in "nvme0n1 not a block device" "nvme1n1 permission denied" "nvme3n1 nothi
 done
 mkdir -p bad/sys/class/nvme/nvme4/ng4n1
 : >bad/dev/ng4n1
+chmod 666 bad/dev/ng4n1
+chmod -R a+rX bad/sys
 refuses "info of it: not a node of the NVMe driver" 3 '/dev/ng4n1: not a node of the NVMe driver' \
 	unprivileged "$accel" info --root=bad /dev/ng4n1
 rm -r bad/sys/class/nvme/nvme4 bad/dev/ng4n1

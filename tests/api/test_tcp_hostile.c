@@ -161,6 +161,8 @@ static void test_fields(void **state)
 		{ NS, { 384, 1, 0 }, -ENODEV, "no magic" },
 		{ NS, { 400, 1, 99 }, -EPROTO, "HDRCRC" },
 		/* Odd, but good. */
+		{ CTRL, { 0, 4, 0 }, 0, "VID and SSVID 0" },
+		{ CTRL, { 0, 4, 0x1de51de5 }, 0, "VID and SSVID of another vendor" },
 		{ CTRL, { 77, 1, 255 }, 0, "MDTS 255" },
 		{ CTRL, { 77, 1, 0 }, 0, "MDTS 0" },
 		{ CTRL, { 514, 2, 0 }, 0, "MAXCMD 0" },
@@ -662,6 +664,21 @@ static bool full_lists(struct tgt_conn *c, struct tgt_req *r)
 	return tgt_data(c, r, page, sizeof(page));
 }
 
+/* More namespaces than a list has room for: only the second list names one that is an accelerator, in its middle. */
+static bool two_lists(struct tgt_conn *c, struct tgt_req *r)
+{
+	uint32_t cns = le32_get(&r->sqe.cdw10), nsid = le32_get(&r->sqe.nsid), i;
+	uint8_t page[4096] = { 0 };
+
+	if (c->qid || r->sqe.opc != NVME_ADM_IDENTIFY || cns == 1)
+		return false;
+	if (cns == 0 && nsid == 1500)
+		device_identify(c->t->dev[1], page);
+	for (i = 0; cns == 2 && i < 1024 && nsid + 1 + i <= 2000; i++)
+		le32_put(page + 4 * i, nsid + 1 + i);
+	return tgt_data(c, r, page, sizeof(page));
+}
+
 static bool long_log(struct tgt_conn *c, struct tgt_req *r)
 {
 	uint8_t log[4096] = { 0 };
@@ -700,6 +717,9 @@ static void test_lists(void **state)
 	t->hook = bad_list;
 	assert_int_equal(accel_dev_open(ctx, name, &dev), -EPROTO);
 	t->hook = full_lists;
+	assert_int_equal(accel_dev_open(ctx, name, &dev), 0);
+	accel_dev_close(dev);
+	t->hook = two_lists;
 	assert_int_equal(accel_dev_open(ctx, name, &dev), 0);
 	accel_dev_close(dev);
 	t->hook = long_log;

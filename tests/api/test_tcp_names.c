@@ -270,6 +270,50 @@ static void test_scan(void **state)
 	target_free(t);
 }
 
+/* What Connect says of the host: each in its own field, the same on every queue. */
+static bool see_host(struct tgt_conn *c, struct tgt_req *r)
+{
+	const struct nvmf_connect_data *d = (const void *)r->buf;
+	const struct nvmf_connect_cmd *cmd = (const void *)&r->sqe;
+	static const uint8_t id[16] = { 0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77,
+					0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff };
+
+	if (r->sqe.opc != NVME_OPC_FABRICS || cmd->fctype != NVME_FC_CONNECT)
+		return false;
+	if (!memcmp(d->hostid, id, sizeof(id)) && !strcmp(d->hostnqn, "nqn.2026-11.test:me") &&
+	    !strcmp(d->subnqn, TGT_NQN) && le16_get(&d->cntlid) == (le16_get(&cmd->qid) ? 1 : 0xffff))
+		c->t->hooked++;
+	return false;
+}
+
+static void test_host(void **state)
+{
+	struct target *t = target_new();
+	struct transport_env env = { .ncpu = 1, .hostnqn = "nqn.2026-11.test:host" };
+	uint8_t block[4096];
+	struct iovec iov = { block, sizeof(block) };
+	struct transport_cmd cmd = { .iov = &iov, .niov = 1, .nbytes = sizeof(block) }, *done = &cmd;
+	struct transport_dev *dev;
+	struct transport_queue *q;
+	char name[300];
+
+	(void)state;
+	t->hook = see_host;
+	target_name(t, name, sizeof(name), "&hostnqn=nqn.2026-11.test:me&hostid=00112233-4455-6677-8899-aabbccddeeff");
+	assert_int_equal(transport_tcp.open(&env, name, &dev), 0);
+	assert_int_equal(t->hooked, 1);
+	assert_int_equal(transport_tcp.queue_new(dev, 4, &q), 0);
+	assert_int_equal(transport_tcp.submit(q, &done, 1), 1);
+	assert_int_equal(transport_tcp.reap(q, &done, 1, 1, 5000), 1);
+	assert_int_equal(cmd.error, 0);
+	assert_int_equal(cmd.nvme_status, 0);
+	assert_int_equal(t->hooked, 2);
+	assert_int_equal(t->accepted, 2);
+	transport_tcp.queue_free(q);
+	transport_tcp.close(dev);
+	target_free(t);
+}
+
 static void test_info(void **state)
 {
 	struct target *t = target_new();
@@ -307,6 +351,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_wrong), cmocka_unit_test(test_long), cmocka_unit_test(test_right),
 		cmocka_unit_test(test_which), cmocka_unit_test(test_scan), cmocka_unit_test(test_info),
+		cmocka_unit_test(test_host),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

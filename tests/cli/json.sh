@@ -39,6 +39,26 @@ json "digest of a name that is no text" 'len(d) == 1' "$ACCEL" digest -o json "$
 json "digest -c" 'd == [{"schema": 1, "file": "f", "ok": True, "result": "OK"}]' \
 	sh -c 'sha256sum f | "$1" digest -c -o json' sh "$ACCEL"
 json "compress -l" 'd[0]["uncompressed_bytes"] == 9' "$ACCEL" compress -l --output-format=json f.gz
+json "decompress -l" 'd[0]["uncompressed_bytes"] == 9' "$ACCEL" decompress -l --output-format=json f.gz
+json "selftest" 'd["failed"] == 0 and d["ran"] > 0' "$ACCEL" selftest -o json -d soft:
+json "bench" 'len(d["points"]) == 1' "$ACCEL" bench -o json -d soft: -s 0.01 --op crc32c --size 4k --depth 1 --mode sync
+"$ACCEL" ec encode -k 2 -m 1 -b 4k f >/dev/null
+json "ec verify" 'd' "$ACCEL" ec verify -o json f
+rm f.ec.*1
+json "ec repair" 'd' "$ACCEL" ec repair -o json f
+
+# The verbs whose help promises JSON are those above; a new one must be added here and there.
+said=
+for v in $("$ACCEL" --help | sed -n '/^Verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
+	subs=$("$ACCEL" "$v" --help | sed -n '/^Verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p')
+	for s in ${subs:-.}; do
+		[ "$s" = . ] && s=
+		"$ACCEL" "$v" $s --help | grep -q -- --output-format && said="$said $v${s:+-$s}"
+	done
+done
+is "the verbs that promise JSON" " list info compress decompress ec-repair ec-verify digest checksum lease-list stats \
+selftest bench" "$said"
+
 "$ACCEL" digest -o json nofile >out 2>/dev/null
 is "an error still leaves valid JSON, and a status" "1 []" "$? $(python3 -m json.tool <out)"
 

@@ -45,4 +45,18 @@ for v in $verbs; do
 		"$(grep -cE '^\.TH ' "$page")"
 	is "accel(1) mentions accel-$v(1)" yes "$(grep -qE "accel.?-$v" $man_dir/accel.1 && echo yes || echo no)"
 done
+
+# The daemon's page.
+acceld=$(dirname "$ACCEL")/acceld
+if [ -x "$acceld" ]; then
+	"$acceld" --help | grep -E '^ {2,6}(-[A-Za-z0-9]|--[a-z])' | sed 's/^\(.\{24\}\)  .*/\1/' | options >"$work/h"
+	man_options $man_dir/acceld.8 >"$work/m"
+	if [ -s "$work/h" ] && cmp -s "$work/h" "$work/m"; then
+		pass "acceld.8 and --help name the same options ($(wc -l <"$work/h"))"
+	else
+		fail "acceld.8 and --help name the same options" "$(diff "$work/h" "$work/m")"
+	fi
+else
+	skip "acceld.8" "$acceld is not built"
+fi
 finish

@@ -49,7 +49,11 @@ struct accel_lease_info {
  */
 ACCEL_API int accel_lease_acquire(struct accel_dev *dev, const struct accel_lease_opts *opts, int timeout_ms,
 				  struct accel_lease **lease);
-/** Makes it last for its duration from now on. -ESTALE: it has ended (expired, broken, reset). */
+/**
+ * Makes it last for its duration from now on. -ESTALE: it has ended: expired, broken, reset, this host shut out, or
+ * the device could not be reached for the whole duration. Other errors: the way to the device is broken for now;
+ * call again before the duration since the last success is over. Waits no longer than until then (a second at least).
+ */
 ACCEL_API int accel_lease_renew(struct accel_lease *lease);
 /** As the device has it now. -ESTALE: it has ended. */
 ACCEL_API int accel_lease_info(struct accel_lease *lease, struct accel_lease_info *info);

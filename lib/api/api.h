@@ -156,7 +156,8 @@ struct accel_lease {
 	uint64_t bootid;
 	bool holds;			/* the node, with dev->nshared or nexclusive */
 	int ended;			/* atomic: released, or the device said that it is gone */
-	uint64_t active_ns;		/* atomic: of the last command that renewed it */
+	uint64_t active_ns;		/* atomic: of the last command that was to renew it */
+	uint64_t sure_ns;		/* atomic: when the last one was sent that surely did */
 	pthread_mutex_t lock;		/* the fields below */
 	uint32_t nfree;			/* slots that no queue has */
 	struct accel_queue *many;	/* accel_run_many(): an idle queue over all slots */
@@ -177,6 +178,13 @@ void lease_get(struct accel_lease *lease);
 /* The lease of the handle's lock, with a reference; NULL: it is not locked. */
 struct accel_lease *lock_lease(struct accel_dev *dev);
 void lease_put(struct accel_lease *lease);
+/* A command that was sent at that time has reached the device, which took it for the lease's. */
+static inline void lease_sure(struct accel_lease *lease, uint64_t sent_ns)
+{
+	if (sent_ns > __atomic_load_n(&lease->sure_ns, __ATOMIC_RELAXED))
+		__atomic_store_n(&lease->sure_ns, sent_ns, __ATOMIC_RELAXED);
+}
+
 /* Renews if half of the duration has passed since the last activity. */
 void lease_keep(struct accel_lease *lease, uint64_t now_ns);
 /* Takes n slots for a queue: indexes into lease->slots. -ENOSPC. */

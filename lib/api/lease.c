@@ -19,13 +19,16 @@
 /* The device's memory may be another claim's for a moment; waiting longer does not bring it, as it does slots. */
 #define MEMORY_WAIT_MS 300
 
+/* At least, for a renewal: a device that answers late is still there. */
+#define RENEW_MIN_MS 1000
+
 /* And so may a path be down; who waits for ever waits for it no longer than this. */
 #define PATH_WAIT_MS 30000
 
 /* What became of one attempt at one record. */
 enum attempt { GRANTED, TAKEN, FULL, NO_MEMORY, FAILED };
 
-int lease_page_read(struct accel_dev *dev, uint32_t index, struct wire_lease *page)
+int lease_page_read(struct accel_dev *dev, uint32_t index, struct wire_lease *page, int timeout_ms)
 {
 	uint8_t *buf = malloc(NVME_ACCEL_PAGE);
 	int ret;
@@ -33,14 +36,14 @@ int lease_page_read(struct accel_dev *dev, uint32_t index, struct wire_lease *pa
 	if (!buf)
 		return -ENOMEM;
 	ret = dev_read(dev, dev->id.lease_off + (uint64_t)index * NVME_ACCEL_LEASE_STRIDE, buf, NVME_ACCEL_PAGE,
-		       LEASE_IO_MS);
+		       timeout_ms);
 	if (!ret && wire_lease_decode(page, buf, dev->id.nslot) != WIRE_OK)
 		ret = -EPROTO;
 	free(buf);
 	return ret;
 }
 
-int lease_page_write(struct accel_dev *dev, uint32_t index, const struct wire_claim *claim)
+int lease_page_write(struct accel_dev *dev, uint32_t index, const struct wire_claim *claim, int timeout_ms)
 {
 	size_t n = (size_t)1 << dev->id.lbadsx;
 	uint8_t *buf = malloc(n);
@@ -51,7 +54,7 @@ int lease_page_write(struct accel_dev *dev, uint32_t index, const struct wire_cl
 	ret = wire_claim_encode(claim, buf, n) == WIRE_OK ? 0 : -EINVAL;
 	if (!ret)
 		ret = dev_write(dev, dev->id.lease_off + (uint64_t)index * NVME_ACCEL_LEASE_STRIDE, buf, n,
-				LEASE_IO_MS);
+				timeout_ms);
 	api_wipe(buf, n);
 	free(buf);
 	return ret;
@@ -93,15 +96,15 @@ static enum attempt refused(const struct wire_lease *page, const struct wire_cla
 static enum attempt try_record(struct accel_dev *dev, uint32_t index, struct wire_claim *claim,
 			       struct wire_lease *page, int *err)
 {
-	*err = lease_page_read(dev, index, page);
+	*err = lease_page_read(dev, index, page, LEASE_IO_MS);
 	if (*err)
 		return FAILED;
 	if (page->state != NVME_ACCEL_LEASE_FREE)
 		return TAKEN;
 	claim->epoch = page->epoch;
-	*err = lease_page_write(dev, index, claim);
+	*err = lease_page_write(dev, index, claim, LEASE_IO_MS);
 	if (!*err)
-		*err = lease_page_read(dev, index, page);
+		*err = lease_page_read(dev, index, page, LEASE_IO_MS);
 	if (*err)
 		return FAILED;
 	if (page->state == NVME_ACCEL_LEASE_HELD &&
@@ -133,14 +136,16 @@ static void sleep_ms(unsigned int ms)
 	nanosleep(&ts, NULL);
 }
 
+/* *sent_ns: before the claim that was granted. */
 static int claim_wait(struct accel_dev *dev, struct wire_claim *claim, uint64_t deadline,
-		      struct wire_lease *page, uint32_t *index)
+		      struct wire_lease *page, uint32_t *index, uint64_t *sent_ns)
 {
 	uint64_t memory_deadline = api_deadline(MEMORY_WAIT_MS), path_deadline = api_deadline(PATH_WAIT_MS);
 	unsigned int backoff = BACKOFF_MIN_MS;
 	int err = 0, left;
 
 	for (;;) {
+		*sent_ns = api_now_ns();
 		switch (try_all(dev, claim, page, index, &err)) {
 		case GRANTED:
 			return 0;
@@ -168,7 +173,7 @@ static int claim_wait(struct accel_dev *dev, struct wire_claim *claim, uint64_t 
 }
 
 static int lease_new(struct accel_dev *dev, const struct wire_lease *page, const struct wire_claim *claim,
-		     uint32_t index, struct accel_lease **out)
+		     uint32_t index, uint64_t sent_ns, struct accel_lease **out)
 {
 	struct accel_lease *lease = calloc(1, sizeof(*lease));
 	uint32_t r, i, n = 0;
@@ -191,7 +196,7 @@ static int lease_new(struct accel_dev *dev, const struct wire_lease *page, const
 	lease->duration_ms = page->duration_ms;
 	lease->flags = page->flags;
 	lease->bootid = page->bootid;
-	lease->active_ns = api_now_ns();
+	lease->active_ns = lease->sure_ns = sent_ns;
 	memcpy(lease->claim_id, claim->claim_id, sizeof(lease->claim_id));
 	memcpy(lease->nonce, claim->nonce, sizeof(lease->nonce));
 	memcpy(lease->hostid, claim->hostid, sizeof(lease->hostid));
@@ -274,17 +279,18 @@ static void hold_drop(struct accel_lease *lease)
 
 /*
  * The device has granted the lease, so whoever has locked the node is none of its users, or is about to let it go.
- * udev looks at a node for some milliseconds; others are not waited for longer than the caller wants, or than the
- * lease can do without a sign of life.
+ * udev looks at a node for some milliseconds; others are not waited for longer than the caller wants. The lease is
+ * kept meanwhile.
  */
 static int hold_wait(struct accel_lease *lease, uint64_t deadline)
 {
-	uint64_t least = api_deadline(HOLD_WAIT_MS), most = api_deadline((int)(lease->duration_ms / 2));
 	int ret;
 
-	deadline = BASE_MIN(BASE_MAX(deadline, least), most);
-	while ((ret = hold_try(lease)) == -EBUSY && api_left_ms(deadline))
+	deadline = BASE_MAX(deadline, api_deadline(HOLD_WAIT_MS));
+	while ((ret = hold_try(lease)) == -EBUSY && api_left_ms(deadline) && !lease_ended(lease)) {
 		sleep_ms(BACKOFF_MAX_MS / 10);
+		lease_keep(lease, api_now_ns());
+	}
 	if (ret)
 		ctx_log(lease->dev->ctx, ACCEL_LOG_ERROR, "%s: the device has granted a lease, but the node cannot be "
 			"locked (flock): %s", lease->dev->info.path, ret == -EBUSY ? "somebody else, who has no lease, "
@@ -295,7 +301,7 @@ static int hold_wait(struct accel_lease *lease, uint64_t deadline)
 static void give_back(struct accel_dev *dev, uint32_t index, struct wire_claim *claim)
 {
 	claim->op = NVME_ACCEL_LEASE_RELEASE;
-	lease_page_write(dev, index, claim);
+	lease_page_write(dev, index, claim, LEASE_IO_MS);
 }
 
 int lease_acquire(struct accel_dev *dev, const struct accel_lease_opts *opts, int timeout_ms,
@@ -305,14 +311,15 @@ int lease_acquire(struct accel_dev *dev, const struct accel_lease_opts *opts, in
 	struct wire_claim claim;
 	struct wire_lease page;
 	uint32_t index = 0;
+	uint64_t sent_ns;
 	int ret;
 
 	ret = lease_claim_fill(dev, opts, &claim);
 	if (!ret)
-		ret = claim_wait(dev, &claim, deadline, &page, &index);
+		ret = claim_wait(dev, &claim, deadline, &page, &index, &sent_ns);
 	if (!ret) {
 		claim.epoch = page.epoch;
-		ret = lease_new(dev, &page, &claim, index, out);
+		ret = lease_new(dev, &page, &claim, index, sent_ns, out);
 		if (ret)
 			give_back(dev, index, &claim);
 	}
@@ -358,8 +365,26 @@ static bool still_ours(const struct accel_lease *lease, const struct wire_lease 
 	       memcmp(page->claim_id, lease->claim_id, sizeof(lease->claim_id)) == 0;
 }
 
+static uint64_t lease_end_ns(const struct accel_lease *lease)
+{
+	return __atomic_load_n(&lease->sure_ns, __ATOMIC_RELAXED) + (uint64_t)lease->duration_ms * API_NS_PER_MS;
+}
+
+/*
+ * The device could not be asked, which err is. The lease has ended if it must have by the clock, or if nothing can
+ * come of asking again: the namespace is gone or another one, or this host is not let in any more.
+ */
+static int not_asked(struct accel_lease *lease, int err)
+{
+	if (err != -ENODEV && err != -ENOENT && err != -EACCES && api_now_ns() < lease_end_ns(lease))
+		return err;
+	lease_set_ended(lease);
+	return -ESTALE;
+}
+
 int accel_lease_renew(struct accel_lease *lease)
 {
+	uint64_t now = api_now_ns(), deadline;
 	struct wire_claim claim;
 	struct wire_lease page;
 	int ret;
@@ -368,18 +393,21 @@ int accel_lease_renew(struct accel_lease *lease)
 		return -EINVAL;
 	if (dev_stale(lease->dev) || lease_ended(lease))
 		return -ESTALE;
+	deadline = BASE_MIN(BASE_MAX(lease_end_ns(lease), now + RENEW_MIN_MS * API_NS_PER_MS),
+			    now + LEASE_IO_MS * API_NS_PER_MS);
 	own_claim(lease, NVME_ACCEL_LEASE_RENEW, &claim);
-	ret = lease_page_write(lease->dev, lease->index, &claim);
+	ret = lease_page_write(lease->dev, lease->index, &claim, api_left_ms(deadline));
 	api_wipe(&claim, sizeof(claim));
 	if (!ret)
-		ret = lease_page_read(lease->dev, lease->index, &page);
+		ret = lease_page_read(lease->dev, lease->index, &page, api_left_ms(deadline));
 	if (ret)
-		return ret;
+		return not_asked(lease, ret);
 	if (!still_ours(lease, &page)) {
 		lease_set_ended(lease);
 		return -ESTALE;
 	}
-	__atomic_store_n(&lease->active_ns, api_now_ns(), __ATOMIC_RELAXED);
+	__atomic_store_n(&lease->active_ns, now, __ATOMIC_RELAXED);
+	lease_sure(lease, now);
 	return 0;
 }
 
@@ -405,9 +433,9 @@ int accel_lease_info(struct accel_lease *lease, struct accel_lease_info *info)
 		return -EINVAL;
 	if (dev_stale(lease->dev))
 		return -ESTALE;
-	ret = lease_page_read(lease->dev, lease->index, &page);
+	ret = lease_page_read(lease->dev, lease->index, &page, LEASE_IO_MS);
 	if (ret)
-		return ret;
+		return not_asked(lease, ret);
 	if (lease_ended(lease) || !still_ours(lease, &page)) {
 		lease_set_ended(lease);
 		return -ESTALE;
@@ -438,17 +466,20 @@ void lease_put(struct accel_lease *lease)
 void accel_lease_release(struct accel_lease *lease)
 {
 	struct wire_claim claim;
+	bool over;
 
 	if (!lease)
 		return;
 	if (!dev_stale(lease->dev)) {
+		over = lease_ended(lease);
 		lease_drop_many(lease);
 		lease_unlink(lease);
 		lease_set_ended(lease);
 		/* Before the device knows: whoever it grants the next lease to finds the node free. */
 		hold_drop(lease);
 		own_claim(lease, NVME_ACCEL_LEASE_RELEASE, &claim);
-		lease_page_write(lease->dev, lease->index, &claim);
+		if (!over)
+			lease_page_write(lease->dev, lease->index, &claim, LEASE_IO_MS);
 		api_wipe(&claim, sizeof(claim));
 	} else {
 		accel_queue_free(lease->many);

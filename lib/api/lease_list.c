@@ -102,7 +102,7 @@ int accel_lease_list(struct accel_dev *dev, struct accel_lease_info *infos, size
 	if (dev_stale(dev))
 		return -ESTALE;
 	for (i = 0; i < dev->id.nlease; i++) {
-		ret = lease_page_read(dev, i, &page);
+		ret = lease_page_read(dev, i, &page, LEASE_IO_MS);
 		if (ret)
 			return ret;
 		if (page.state == NVME_ACCEL_LEASE_FREE)
@@ -124,16 +124,16 @@ int accel_lease_break(struct accel_dev *dev, uint32_t index, uint32_t epoch)
 		return -EINVAL;
 	if (dev_stale(dev))
 		return -ESTALE;
-	ret = lease_page_read(dev, index, &page);
+	ret = lease_page_read(dev, index, &page, LEASE_IO_MS);
 	if (ret)
 		return ret;
 	if (page.state != NVME_ACCEL_LEASE_HELD || page.epoch != epoch)
 		return -ESTALE;
 	claim.epoch = epoch;
 	memcpy(claim.claim_id, page.claim_id, sizeof(claim.claim_id));
-	ret = lease_page_write(dev, index, &claim);
+	ret = lease_page_write(dev, index, &claim, LEASE_IO_MS);
 	if (!ret)
-		ret = lease_page_read(dev, index, &page);
+		ret = lease_page_read(dev, index, &page, LEASE_IO_MS);
 	if (ret)
 		return ret;
 	return page.state == NVME_ACCEL_LEASE_HELD && page.epoch == epoch ? -EACCES : 0;

@@ -275,6 +275,8 @@ static unsigned int take_done(struct accel_queue *q, struct accel_result *result
 	struct req *r;
 
 	while (n < max && (r = list_pop(&q->done))) {
+		if (r->known && r->result.status == ACCEL_ST_OK)
+			lease_sure(q->lease, r->submit_ns);
 		results[n++] = r->result;
 		r->state = REQ_FREE;
 		list_push(&q->free, r);

@@ -4,6 +4,7 @@
  * killed and started again under load. The daemon is the one beside these tests.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -274,11 +275,49 @@ static void test_killed(void **state)
 	stop(&d, SIGTERM);
 }
 
+/* No renewal comes through any more: the lease has ended when its duration is over, not before and not never. */
+static void test_lease_cut_off(void **state)
+{
+	struct accel_lease_opts opts = ACCEL_INIT(struct accel_lease_opts);
+	struct daemon d = { .port = 0 };
+	struct accel_ctx *ctx = ctx_new();
+	struct accel_lease *lease;
+	struct accel_dev *dev;
+	char name[300];
+	uint64_t begin;
+	int ret = 0;
+
+	(void)state;
+	find_binary(&d);
+	start(&d);
+	dev = dev_open(ctx, name_of(&d, 2, name, sizeof(name), ""));
+	opts.flags = ACCEL_LEASE_EXCLUSIVE;
+	opts.duration_ms = 3000;
+	assert_int_equal(accel_lease_acquire(dev, &opts, 5000, &lease), 0);
+	begin = now_ns();
+	assert_int_equal(accel_lease_renew(lease), 0);
+	stop(&d, SIGKILL);
+	while (ret != -ESTALE && now_ns() - begin < 20000000000u) {
+		sleep_ms(100);
+		ret = accel_lease_renew(lease);
+		assert_int_not_equal(ret, 0);
+		if (ret == -ESTALE)
+			assert_true(now_ns() - begin >= 3000000000u);
+	}
+	assert_int_equal(ret, -ESTALE);
+	assert_true(now_ns() - begin < 10000000000u);
+	assert_int_equal(accel_lease_renew(lease), -ESTALE);
+	accel_lease_release(lease);
+	accel_dev_close(dev);
+	accel_ctx_unref(ctx);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each),
 		cmocka_unit_test(test_killed),
+		cmocka_unit_test(test_lease_cut_off),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -75,4 +75,55 @@ is "  nothing was lost" 0 "$(grep -c 'was lost' err)"
 # What is open behind a lock is what is open without one.
 fds='ls /proc/self/fd | wc -l'
 is "the command inherits no descriptor" "$(sh -c "$fds")" "$("$ACCEL" lock soft: -- sh -c "$fds" 2>/dev/null)"
+
+# A lock that cannot be renewed any more ends its command before somebody else can have it.
+daemon=
+cleanup() { [ -z "$daemon" ] || kill "$daemon" 2>/dev/null; }
+acceld=$(dirname "$ACCEL")/acceld
+nqn=nqn.2026-11.org.example:lock
+me=nqn.2014-08.org.nvmexpress:uuid:6f0d1b5e-3a0c-4b39-9d8e-2f1f6f2b9c11
+# serve LINE: the daemon, with that line about hosts
+serve() {
+	printf '[daemon]\nlisten=127.0.0.1:0\n[subsystem %s]\n%s\n[namespace 2]\ntype=all\n' "$nqn" "$1" >conf
+	[ -z "$daemon" ] || { kill -HUP "$daemon"; return; }
+	"$acceld" -c conf 2>log &
+	daemon=$!
+	tries=0
+	while ! grep -q 'ready' log && [ $tries -lt 100 ]; do sleep 0.1; tries=$((tries + 1)); done
+	url="tcp://127.0.0.1:$(sed -n 's/.*listening addr=127.0.0.1:\([0-9]*\).*/\1/p' log)/$nqn?nsid=2"
+}
+# hold FILE: the lock, with a command of 30 s that says in FILE how it ended; returns when it is held
+hold() {
+	timeout -k 1 40 "$ACCEL" lock "$url" -- sh -c 'trap "echo TERM >$0; exit 0" TERM; touch $0; i=0
+		while [ $i -lt 300 ]; do sleep 0.1; i=$((i + 1)); done; echo ran on >$0' "$1" 2>"$1.err" &
+	lock=$!
+	tries=0
+	while [ ! -e "$1" ] && [ $tries -lt 200 ]; do sleep 0.05; tries=$((tries + 1)); done
+}
+if [ -x "$acceld" ]; then
+	serve allow_any_host=yes
+	hold shut_out
+	serve "host=$me"
+	ok "a host that is shut out: another one gets the lock" timeout 40 "$ACCEL" lock -w 20 \
+		"$url&hostnqn=$me&hostid=6f0d1b5e-3a0c-4b39-9d8e-2f1f6f2b9c11" -- cp shut_out then
+	is "  which the first one had let go by then" TERM "$(cat then)"
+	wait "$lock"
+	is "  with status 1" 1 $?
+	is "  and a message" 1 "$(grep -c 'the lock was lost' shut_out.err)"
+	serve allow_any_host=yes
+	sleep 0.3
+	hold cut_off
+	kill "$daemon"
+	wait "$daemon" 2>/dev/null
+	daemon=
+	start=$(date +%s)
+	wait "$lock"
+	is "a daemon that does not come back: status 1" 1 $?
+	is "  the command got SIGTERM" TERM "$(cat cut_off)"
+	is "  for a reason" 1 "$(grep -c 'the lock was lost .it could not be renewed in time' cut_off.err)"
+	took=$(($(date +%s) - start))
+	[ "$took" -le 14 ] && pass "  in time" || fail "  in time" "$took s"
+else
+	skip "locks that are lost" "$acceld is not built"
+fi
 finish

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -82,28 +83,122 @@ static void forward(pid_t pid, const siginfo_t *si)
 		kill(pid, si->si_signo);
 }
 
-/* Waits for the command, renewing the lease. Its wait status. */
-static int watch(struct tool *t, struct accel_lease *lease, pid_t pid, const sigset_t *set)
+/*
+ * Renews the lease in a thread of its own, for a renewal over a path that is broken takes its time, in which signals
+ * are to be passed on all the same. The lock is lost when the device says so, or when no renewal came through within
+ * the lease's duration: then somebody else may have it.
+ */
+struct keeper {
+	struct accel_lease *lease;
+	pthread_t thread, watcher;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	bool stop, lost;		/* under the lock, and so is: */
+	uint64_t sure_ns;		/* when the last renewal began that came through */
+};
+
+/* False: it is time to stop. */
+static bool pause_keeping(struct keeper *k)
 {
-	const struct timespec period = { .tv_sec = DURATION_MS / 3000 };
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += DURATION_MS / 3000;
+	while (!k->stop && !pthread_cond_timedwait(&k->changed, &k->lock, &until))
+		;
+	return !k->stop;
+}
+
+static void *keep(void *arg)
+{
+	struct keeper *k = arg;
+	uint64_t now;
+	int rc;
+
+	pthread_mutex_lock(&k->lock);
+	while (!k->lost && pause_keeping(k)) {
+		pthread_mutex_unlock(&k->lock);
+		now = tool_now_ns();
+		rc = accel_lease_renew(k->lease);
+		pthread_mutex_lock(&k->lock);
+		if (!rc)
+			k->sure_ns = now;
+		k->lost = rc == -ESTALE;
+	}
+	if (k->lost && !k->stop)
+		pthread_kill(k->watcher, SIGCHLD);
+	pthread_mutex_unlock(&k->lock);
+	return NULL;
+}
+
+static int keeper_start(struct keeper *k, struct accel_lease *lease, uint64_t sure_ns)
+{
+	pthread_condattr_t attr;
+
+	*k = (struct keeper){ .lease = lease, .watcher = pthread_self(), .sure_ns = sure_ns };
+	pthread_mutex_init(&k->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&k->changed, &attr);
+	pthread_condattr_destroy(&attr);
+	return pthread_create(&k->thread, NULL, keep, k);
+}
+
+static void keeper_stop(struct keeper *k)
+{
+	pthread_mutex_lock(&k->lock);
+	k->stop = true;
+	pthread_cond_signal(&k->changed);
+	pthread_mutex_unlock(&k->lock);
+	pthread_join(k->thread, NULL);
+	pthread_cond_destroy(&k->changed);
+	pthread_mutex_destroy(&k->lock);
+}
+
+/* NULL: the lock is held, for *left at least; else why it is lost. */
+static const char *keeper_lost(struct keeper *k, struct timespec *left)
+{
+	uint64_t now, end;
+	const char *why = NULL;
+
+	pthread_mutex_lock(&k->lock);
+	now = tool_now_ns();
+	end = k->sure_ns + DURATION_MS * 1000000ull;
+	if (now >= end)
+		why = "it could not be renewed in time";
+	else if (k->lost)
+		why = "broken, reset, or this host is not let in any more";
+	pthread_mutex_unlock(&k->lock);
+	end -= why ? end : now;
+	*left = (struct timespec){ .tv_sec = (time_t)(end / 1000000000u), .tv_nsec = (long)(end % 1000000000u) };
+	return why;
+}
+
+/* Waits for the command, and ends it when the lock is lost. Its wait status. */
+static int watch(struct tool *t, struct keeper *k, pid_t pid, const sigset_t *set)
+{
+	struct timespec left;
+	const char *why;
 	bool lost = false;
 	siginfo_t si;
 	int status = 0;
 
 	for (;;) {
-		int sig = sigtimedwait(set, &si, &period);
+		int sig;
+
+		why = lost ? NULL : keeper_lost(k, &left);
+		if (why) {
+			lost = true;
+			tool_error(t, accel_dev_info(t->dev)->path, "the lock was lost (%s): ending the command", why);
+			kill(pid, SIGTERM);
+		}
+		sig = lost ? sigwaitinfo(set, &si) : sigtimedwait(set, &si, &left);
 
 		/* Each time: a process that is gone must not get a signal, its number may be another's. */
 		if (waitpid(pid, &status, WNOHANG) == pid)
 			break;
 		if (sig > 0 && sig != SIGCHLD)
 			forward(pid, &si);
-		if (lost || accel_lease_renew(lease) != -ESTALE)
-			continue;
-		lost = true;
-		tool_error(t, accel_dev_info(t->dev)->path,
-			   "the lock was lost (broken or reset): ending the command");
-		kill(pid, SIGTERM);
 	}
 	return lost && WIFEXITED(status) && !WEXITSTATUS(status) ? TOOL_FAILED << 8 : status;
 }
@@ -113,8 +208,9 @@ static int exit_code(int status)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-static int run_command(struct tool *t, struct accel_lease *lease, char **command)
+static int run_command(struct tool *t, struct accel_lease *lease, uint64_t sure_ns, char **command)
 {
+	struct keeper k;
 	struct inherited old;
 	sigset_t set;
 	int fds[2], err = 0, status;
@@ -136,12 +232,21 @@ static int run_command(struct tool *t, struct accel_lease *lease, char **command
 	if (read(fds[0], &err, sizeof(err)) == (ssize_t)sizeof(err))
 		tool_file_error(t, command[0], NULL, err);
 	close(fds[0]);
-	status = watch(t, lease, pid, &set);
+	/* Its end is news without a keeper, too; the lock would not last. */
+	if (keeper_start(&k, lease, sure_ns)) {
+		kill(pid, SIGTERM);
+		waitpid(pid, &status, 0);
+		release_signals(&old);
+		return tool_file_error(t, "thread", NULL, EAGAIN);
+	}
+	status = watch(t, &k, pid, &set);
+	keeper_stop(&k);
 	release_signals(&old);
 	return exit_code(status);
 }
 
-static int acquire(struct tool *t, const char *command, int timeout_ms, struct accel_lease **lease)
+/* *sure_ns: the lease lasts for its duration from then on at least. */
+static int acquire(struct tool *t, const char *command, int timeout_ms, struct accel_lease **lease, uint64_t *sure_ns)
 {
 	struct accel_lease_opts o = ACCEL_INIT(struct accel_lease_opts);
 	const char *path = accel_dev_info(t->dev)->path;
@@ -156,6 +261,13 @@ static int acquire(struct tool *t, const char *command, int timeout_ms, struct a
 	rc = accel_lease_acquire(t->dev, &o, timeout_ms, lease);
 	if (rc)
 		return tool_lib_error(t, path, rc);
+	/* When in all that waiting it was granted is not known. */
+	*sure_ns = tool_now_ns();
+	rc = accel_lease_renew(*lease);
+	if (rc) {
+		accel_lease_release(*lease);
+		return tool_lib_error(t, path, rc);
+	}
 	/* Private memory: nobody else can even see this device. */
 	if (!strcmp(accel_dev_info(t->dev)->transport, "soft"))
 		tool_error(t, path, "warning: the software accelerator lives in this process, so this lock "
@@ -183,7 +295,7 @@ static int operands(struct tool *t, int argc, char **argv)
 static int run(struct tool *t, int argc, char **argv)
 {
 	struct accel_lease *lease;
-	uint64_t seconds = 10;
+	uint64_t seconds = 10, sure_ns = 0;
 	int c, rc = 0;
 
 	while (!rc && (c = opts_next(t, argc, argv)) >= 0) {
@@ -198,10 +310,10 @@ static int run(struct tool *t, int argc, char **argv)
 	if (!rc)
 		rc = tool_dev(t, 0, 0);
 	if (!rc)
-		rc = acquire(t, argv[optind], (int)seconds * 1000, &lease);
+		rc = acquire(t, argv[optind], (int)seconds * 1000, &lease, &sure_ns);
 	if (rc)
 		return rc;
-	rc = run_command(t, lease, argv + optind);
+	rc = run_command(t, lease, sure_ns, argv + optind);
 	accel_lease_release(lease);
 	return rc;
 }

@@ -87,7 +87,7 @@ def icd_offset(d):
                         h.q.wait(9, 5)
                         raise Failure("H2CData of %d bytes was taken, MAXH2CDATA is %d" % (datal, h.q.maxh2c))
                     except Terminated as e:
-                        check(e.fes in (FES_LIMIT, FES_HDR, FES_RANGE), "FES %d", e.fes)
+                        equal(e.fes, FES_LIMIT, "FES of H2CData of %#x bytes" % datal)
 
 
 @suite.test("HPDA 31 gives data at multiples of 128 bytes, HPDA 32 is refused")

@@ -358,6 +358,14 @@ static void test_reasons(void **state)
 	teardown(&f);
 }
 
+static int node_fd(struct transport_dev *dev, int fd)
+{
+	int old = dev->fd;
+
+	dev->fd = fd;
+	return old;
+}
+
 /* flock() on the node: shared ones go together, an exclusive one alone. */
 static void test_hold(void **state)
 {
@@ -380,6 +388,10 @@ static void test_hold(void **state)
 	assert_int_equal(node_hold(b, TRANSPORT_HOLD_EXCLUSIVE), 0);
 	assert_int_equal(node_hold(a, TRANSPORT_HOLD_SHARED), -EBUSY);
 	node_close(b);
+	/* What fails for another reason is not held either, and says so. */
+	i = node_fd(a, -1);
+	assert_int_equal(node_hold(a, TRANSPORT_HOLD_EXCLUSIVE), -EBADF);
+	node_fd(a, i);
 	/* Taken again at once when it is free: no name of a file is left behind. */
 	for (i = 0; i < 1000; i++) {
 		assert_int_equal(node_hold(a, TRANSPORT_HOLD_EXCLUSIVE), 0);

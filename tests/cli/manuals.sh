@@ -59,4 +59,13 @@ if [ -x "$acceld" ]; then
 else
 	skip "acceld.8" "$acceld is not built"
 fi
+sed -n '/^static const struct key keys/,/^};/p' tools/acceld/conf_keys.c |
+	sed -n -e 's/.*[RE](\([a-z_][a-z_]*\),.*/\1/p' -e 's/.*"\([a-z_]*\)".*/\1/p' | sort >"$work/h"
+awk '/^\.TP/ {tag = 1; next} tag {print; tag = 0}' $man_dir/acceld.conf.5 | sed -n 's/^\.B[IR] \(.*\) = .*/\1/p' |
+	grep -oE '[a-z_]+' | sort >"$work/m"
+if [ "$(wc -l <"$work/h")" -gt 20 ] && cmp -s "$work/h" "$work/m"; then
+	pass "acceld.conf.5 names the keys that there are ($(wc -l <"$work/h"))"
+else
+	fail "acceld.conf.5 names the keys that there are" "$(diff "$work/h" "$work/m")"
+fi
 finish

@@ -44,8 +44,9 @@ struct accel_stream_info {
 					 *   ONE_MEMBER: the first) does not count */
 	uint64_t out_bytes;
 	uint64_t jobs, cpu_jobs;	/**< by the device; by the CPU */
-	uint64_t cpu_bytes;		/**< input bytes that the CPU worked on */
-	uint32_t executor;		/**< enum accel_executor of most of the bytes */
+	uint64_t cpu_bytes;		/**< input bytes that the CPU of this process worked on */
+	uint32_t executor;		/**< enum accel_executor of most of the bytes; SOFTWARE is the device's
+					 *   own, or with cpu_bytes the process's where no job was possible */
 	uint32_t members;		/**< decompress: members or frames read */
 	uint32_t trailing_zeros;	/**< decompress: 1 if zero bytes followed the last member */
 	uint32_t trailing_garbage;	/**< decompress: 1 if something else followed; it was ignored */

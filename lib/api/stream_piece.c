@@ -68,7 +68,7 @@ static void piece_count(struct accel_stream *s, const struct piece *p)
 	if (p->kind == PIECE_BYTES)
 		return;
 	if (r->executor <= ACCEL_EXEC_FALLBACK)
-		s->by_executor[r->executor] += p->in_len;
+		s->by_executor[r->executor] += BASE_MAX(p->in_len, 1u);	/* an empty input has one, too */
 	s->exec_ns += r->exec_ns;
 	if (r->executor == ACCEL_EXEC_FALLBACK) {
 		s->cpu_jobs++;

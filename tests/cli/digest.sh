@@ -91,4 +91,57 @@ refuses "no such file" 1 'nofile: No such file' "$ACCEL" digest nofile
 refuses "a directory" 1 'directory' "$ACCEL" digest .
 run "$ACCEL" digest nofile nine
 is "good files are done beside bad ones" "1 $(sha256sum nine)" "$rc $(cat out)"
+
+# Who did the work: a device that was named, or the CPU of this process, which is not passed off as the device.
+acceld=$(dirname "$ACCEL")/acceld
+head -c 9000000 /dev/urandom >large
+want=$(sha256sum large)
+run "$ACCEL" digest -v nine
+is "-v: who did it" "0 1" "$rc $(grep -c 'nine: 9 bytes, .* by soft: (software accelerator), software$' err)"
+is "  and the line is the same" "$(sha256sum nine)" "$(cat out)"
+executor='import json; e = json.load(open("out"))[0]; print(e["device"].split(":")[0], e["executor"], e["cpu_bytes"])'
+daemon=
+cleanup() { [ -z "$daemon" ] || kill "$daemon" 2>/dev/null; }
+if [ -x "$acceld" ]; then
+	"$acceld" -l 127.0.0.1:0 2>log &
+	daemon=$!
+	tries=0
+	while ! grep -q 'ready' log && [ $tries -lt 100 ]; do sleep 0.1; tries=$((tries + 1)); done
+	url="tcp://127.0.0.1:$(sed -n 's/.*listening addr=127.0.0.1:\([0-9]*\).*/\1/p' log)/?nsid=7"
+	run "$ACCEL" digest -d "$url" nine large large
+	is "a file too large for a job of the device: right" "0 $want" "$rc $(tail -n 1 out)"
+	is "  with one warning" "1 1" "$(grep -c 'large: done by the CPU of this process' err) $(wc -l <err)"
+	run "$ACCEL" digest -q -d "$url" large
+	is "  not with -q" "0 0" "$rc $(wc -c <err)"
+	run "$ACCEL" digest -v -d "$url" nine large
+	is "  -v tells which" "1 1" "$(grep -c 'nine: .* by tcp:.*software$' err) $(grep -c 'large: .* by the CPU of this' err)"
+	run "$ACCEL" digest -o json -d "$url" large
+	is "  and so does JSON" "tcp cpu 9000000" "$(python3 -c "$executor")"
+	run "$ACCEL" digest -o json -d "$url" nine
+	is "  JSON of what the device did" "tcp software 0" "$(python3 -c "$executor")"
+	run "$ACCEL" digest -o json -d "$url" empty
+	is "  and of nothing" "tcp software 0" "$(python3 -c "$executor")"
+	run "$ACCEL" checksum -o json -d "$url" large
+	is "  a checksum goes to the device in parts" "tcp software 0" "$(python3 -c "$executor")"
+	sha256sum large >lsum
+	run "$ACCEL" digest -c -d "$url" lsum
+	is "  -c warns, too" "large: OK 1" "$(cat out) $(wc -l <err)"
+	gzip -1 <large >foreign.gz
+	run "$ACCEL" decompress -kv -o plain -d "$url" foreign.gz
+	is "decompress -v of one large member" "0 1 0" \
+		"$rc $(grep -c 'by the CPU of this process.*one large member' err) $(grep -c 'by tcp' err)"
+	same "  right" large plain
+	"$ACCEL" compress -c large >own.gz
+	cat own.gz foreign.gz >both.gz
+	run "$ACCEL" decompress -cv -d "$url" both.gz
+	is "  of a file of which it can do a part" "0 1" \
+		"$rc $(grep -cE "by tcp:.* and by the CPU of this process for [0-9]+ of $(wc -c <both.gz) bytes" err)"
+	run "$ACCEL" decompress -cv -d "$url" own.gz
+	is "  of what can be cut" "0 1" "$rc $(grep -c 'by tcp:.*software$' err)"
+	kill "$daemon"
+	wait "$daemon" 2>/dev/null
+	daemon=
+else
+	skip "who did the work of a daemon's accelerator" "$acceld is not built"
+fi
 finish

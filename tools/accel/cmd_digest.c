@@ -35,6 +35,8 @@ static const struct tool_opt shared_opts[] = {
 	{ OPT_QUIET, "quiet", NULL, "-c: no line for what is right", NULL },
 	{ OPT_STATUS, "status", NULL, "-c: print nothing, the exit status tells", NULL },
 	{ OPT_STRICT, "strict", NULL, "-c: a malformed line is a failure", NULL },
+	{ 'q', NULL, NULL, "no warning if the CPU did what was meant for the device of -d", NULL },
+	{ 'v', "verbose", NULL, "say who did the work, and how fast", NULL },
 	{ 0 },
 };
 
@@ -60,11 +62,25 @@ static void value_hex(const struct sums *s, const struct sum_alg *alg, const uin
 	out_hex(hex, turned, alg->nbytes);
 }
 
+/* Nothing falls back in silence: on standard error, as the lines on standard output are for other programs. */
+static void report(struct sums *s, const struct file_in *in, const struct accel_stream_info *info, uint64_t ns)
+{
+	const char *what = s->checksum ? "such input" : "a digest of so much data";
+	char who[640];
+
+	pump_who(s->t, info, what, who, sizeof(who));
+	if (s->verbose)
+		tool_error(s->t, in->name, "%llu bytes, %.0f MB/s by %s", (unsigned long long)info->in_bytes,
+			   ns ? (double)info->in_bytes * 1e3 / (double)ns : 0, who);
+	else if (!s->warned && !s->status && pump_passed_over(s->t, info))
+		s->warned = tool_warning(s->t, in->name, "done by %s", who) != 0;
+}
+
 static int run_stream(struct sums *s, struct accel_stream *stream, struct file_in *in,
-		      const struct sum_alg *alg, char hex[SUM_HEX], uint64_t *nbytes)
+		      const struct sum_alg *alg, char hex[SUM_HEX], struct accel_stream_info *info)
 {
 	uint8_t value[ACCEL_RESULT_MAX] = { 0 };
-	struct accel_stream_info info;
+	uint64_t start = tool_now_ns();
 	struct progress progress;
 	int rc;
 
@@ -74,15 +90,15 @@ static int run_stream(struct sums *s, struct accel_stream *stream, struct file_i
 	if (rc)
 		return rc;
 	rc = accel_stream_result(stream, value);
-	if (rc < alg->nbytes || accel_stream_info(stream, &info))
+	if (rc < alg->nbytes || accel_stream_info(stream, info))
 		return tool_error(s->t, in->name, "%s", rc < 0 ? accel_strerror(rc) : "the result is short");
-	*nbytes = info.in_bytes;
+	report(s, in, info, tool_now_ns() - start);
 	value_hex(s, alg, value, hex);
 	return 0;
 }
 
 int sum_file(struct sums *s, const char *path, const struct sum_alg *alg, char hex[SUM_HEX],
-	     uint64_t *nbytes)
+	     struct accel_stream_info *info)
 {
 	struct accel_stream_opts opts = ACCEL_INIT(struct accel_stream_opts);
 	struct accel_stream *stream;
@@ -102,7 +118,7 @@ int sum_file(struct sums *s, const char *path, const struct sum_alg *alg, char h
 		if (rc)
 			rc = tool_lib_error(t, accel_dev_info(t->dev)->path, rc);
 		else {
-			rc = run_stream(s, stream, &in, alg, hex, nbytes);
+			rc = run_stream(s, stream, &in, alg, hex, info);
 			accel_stream_close(stream);
 		}
 	}
@@ -140,7 +156,7 @@ static void print_line(const struct sums *s, const char *path, const char *hex)
 	putchar(s->zero ? '\0' : '\n');
 }
 
-static void add_json(struct sums *s, const char *path, const char *hex, uint64_t nbytes)
+static void add_json(struct sums *s, const char *path, const char *hex, const struct accel_stream_info *info)
 {
 	struct json_object *o = json_object_new_object();
 
@@ -148,7 +164,10 @@ static void add_json(struct sums *s, const char *path, const char *hex, uint64_t
 	out_add_str(o, "file", path);
 	out_add_str(o, "algorithm", s->alg->name);
 	out_add_str(o, s->checksum ? "checksum" : "digest", hex);
-	out_add_num(o, "bytes", nbytes);
+	out_add_num(o, "bytes", info->in_bytes);
+	out_add_str(o, "device", accel_dev_info(s->t->dev)->path);
+	out_add_str(o, "executor", pump_executor(info));
+	out_add_num(o, "cpu_bytes", info->cpu_bytes);
 	json_object_array_add(s->listing, o);
 }
 
@@ -161,13 +180,13 @@ void sum_printed(struct sums *s)
 static int sum_print(struct sums *s, const char *path)
 {
 	char hex[SUM_HEX];
-	uint64_t nbytes = 0;
-	int rc = sum_file(s, path, s->alg, hex, &nbytes);
+	struct accel_stream_info info;
+	int rc = sum_file(s, path, s->alg, hex, &info);
 
 	if (rc)
 		return rc;
 	if (s->listing)
-		add_json(s, path, hex, nbytes);
+		add_json(s, path, hex, &info);
 	else
 		print_line(s, path, hex);
 	sum_printed(s);
@@ -197,6 +216,7 @@ static int set_option(struct sums *s, int c)
 		{ 'c', &s->check }, { OPT_TAG, &s->tag }, { 'z', &s->zero },
 		{ OPT_MISSING, &s->ignore_missing }, { OPT_QUIET, &s->no_ok },
 		{ OPT_STATUS, &s->status }, { OPT_STRICT, &s->strict },
+		{ 'v', &s->verbose }, { 'q', &s->t->quiet },
 	};
 
 	if (c == 'a')

@@ -163,18 +163,18 @@ static void report(const struct passage *p, const struct accel_stream_info *info
 	double seconds = (double)(tool_now_ns() - p->start_ns) / 1e9;
 	uint64_t plain = s->decompress ? info->out_bytes : info->in_bytes;
 	uint64_t packed = s->decompress ? info->in_bytes : info->out_bytes;
-	char label[320], what[400] = "";
+	char who[640], what[400] = "";
 
 	if (s->test)
 		snprintf(what, sizeof(what), "OK");
 	else if (p->name)
 		snprintf(what, sizeof(what), "%s %.300s",
 			 s->keep || s->output || p->in.is_stdin ? "created" : "replaced with", p->name);
-	fprintf(stderr, "%s:\t%5.1f%%%s%s, %llu -> %llu bytes, %.0f MB/s by %s, %s\n", p->in.name,
+	fprintf(stderr, "%s:\t%5.1f%%%s%s, %llu -> %llu bytes, %.0f MB/s by %s\n", p->in.name,
 		plain ? 100 * (1 - (double)packed / (double)plain) : 0, *what ? " -- " : "", what,
 		(unsigned long long)info->in_bytes, (unsigned long long)info->out_bytes,
-		seconds > 0 ? (double)plain / 1e6 / seconds : 0, tool_dev_label(s->t, label, sizeof(label)),
-		accel_executor_str(info->executor));
+		seconds > 0 ? (double)plain / 1e6 / seconds : 0,
+		pump_who(s->t, info, info->members > 1 ? "such members" : "one large member", who, sizeof(who)));
 }
 
 /* Runs the stream; *info is what it did. */

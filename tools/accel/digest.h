@@ -17,16 +17,17 @@ struct sums {
 	bool checksum;			/* a number rather than a digest */
 	const struct sum_alg *algs;	/* ends with a zero entry */
 	const struct sum_alg *alg;	/* -a */
-	bool check, tag, zero, ignore_missing, no_ok, status, strict;
+	bool check, tag, zero, ignore_missing, no_ok, status, strict, verbose;
+	bool warned;			/* that the CPU did what was meant for a device */
 	struct json_object *listing;	/* -o json */
 	int out_err;			/* errno of standard output when it failed */
 };
 
 #define SUM_HEX (2 * ACCEL_RESULT_MAX + 1)
 
-/* The sum of one file (or "-") as hex; *nbytes: of the file. 0 or an exit code. */
+/* The sum of one file (or "-") as hex; *info: of the work. 0 or an exit code. */
 int sum_file(struct sums *s, const char *path, const struct sum_alg *alg, char hex[SUM_HEX],
-	     uint64_t *nbytes);
+	     struct accel_stream_info *info);
 
 /* After printing: keeps why standard output failed. */
 void sum_printed(struct sums *s);

@@ -49,14 +49,14 @@ static void verdict(struct sums *s, const char *name, const char *what, bool ok)
 static int check_one(struct sums *s, const struct sum_line *l, struct tally *n)
 {
 	char hex[SUM_HEX];
-	uint64_t nbytes;
+	struct accel_stream_info info;
 	int rc;
 
 	if (s->ignore_missing && access(l->name, F_OK) && errno == ENOENT) {
 		n->missing++;
 		return 0;
 	}
-	rc = sum_file(s, l->name, l->alg, hex, &nbytes);
+	rc = sum_file(s, l->name, l->alg, hex, &info);
 	if (rc >= TOOL_NODEV)
 		return rc;
 	if (rc) {

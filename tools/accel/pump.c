@@ -121,3 +121,35 @@ int pump(struct tool *t, struct accel_stream *stream, struct file_in *in, struct
 		;
 	return n < 0 ? rc : 0;
 }
+
+const char *pump_executor(const struct accel_stream_info *info)
+{
+	return info->cpu_bytes > info->in_bytes / 2 ? "cpu" : accel_executor_str(info->executor);
+}
+
+const char *pump_who(const struct tool *t, const struct accel_stream_info *info, const char *what, char *buf,
+		     size_t nbytes)
+{
+	unsigned long long cpu = info->cpu_bytes, all = info->in_bytes;
+	char label[320];
+
+	tool_dev_label(t, label, sizeof(label));
+	/* What runs on the CPU without being a job was none of a size that the device takes. */
+	if (!info->cpu_bytes)
+		snprintf(buf, nbytes, "%s, %s", label, accel_executor_str(info->executor));
+	else if (info->cpu_jobs)
+		snprintf(buf, nbytes, "the CPU of this process for %llu of %llu bytes, fallback (%s did not take them)",
+			 cpu, all, label);
+	else if (cpu >= all)
+		snprintf(buf, nbytes, "the CPU of this process, software (%s cannot be cut into jobs of %s)", what,
+			 label);
+	else
+		snprintf(buf, nbytes, "%s, and by the CPU of this process for %llu of %llu bytes (%s cannot be cut into "
+			 "jobs)", label, cpu, all, what);
+	return buf;
+}
+
+bool pump_passed_over(const struct tool *t, const struct accel_stream_info *info)
+{
+	return t->device && info->cpu_bytes && strcmp(accel_dev_info(t->dev)->transport, "soft");
+}

@@ -261,6 +261,17 @@ uint64_t tool_now_ns(void);		/* monotonic */
 int pump(struct tool *t, struct accel_stream *stream, struct file_in *in, struct file_out *out,
 	 struct progress *progress);
 
+/*
+ * Who did the work of a stream: "soft: (software accelerator), software", or that it was the CPU of this process, in
+ * whole or in part, and why; what: the thing that could not be cut into jobs. Returns buf.
+ */
+const char *pump_who(const struct tool *t, const struct accel_stream_info *info, const char *what, char *buf,
+		     size_t nbytes);
+/* One word for it: the executor's, or "cpu" if the CPU of this process did most of it in the device's place. */
+const char *pump_executor(const struct accel_stream_info *info);
+/* Whether a device that was named by -d, and is not in this process, was not given all of the work. */
+bool pump_passed_over(const struct tool *t, const struct accel_stream_info *info);
+
 /* ---- The verbs ---- */
 
 extern const struct verb verb_list, verb_info, verb_compress, verb_decompress, verb_ec, verb_digest,

@@ -26,23 +26,13 @@ struct transport_queue {
 	unsigned int depth, inflight;
 	pthread_mutex_t lock;		/* all below */
 	pthread_cond_t work, ended;
-	struct transport_cmd *todo, *todo_last, *done, *done_last;
+	struct transport_list todo, done;
 	unsigned int ntodo, ndone, nbusy, nthread;
 	bool stop;
 	int fd;				/* eventfd; -1: nobody asked */
 	bool signalled;
 	pthread_t thread[MAX_THREADS];
 };
-
-static void push(struct transport_cmd **first, struct transport_cmd **last, struct transport_cmd *cmd)
-{
-	cmd->next = NULL;
-	if (*first)
-		(*last)->next = cmd;
-	else
-		*first = cmd;
-	*last = cmd;
-}
 
 /* ---- In a thread ---- */
 
@@ -118,19 +108,19 @@ static void *worker(void *arg)
 
 	pthread_mutex_lock(&q->lock);
 	for (;;) {
-		while (!q->todo && !q->stop)
+		while (!q->todo.first && !q->stop)
 			pthread_cond_wait(&q->work, &q->lock);
-		cmd = q->todo;
+		cmd = q->todo.first;
 		if (!cmd)
 			break;
-		q->todo = cmd->next;
+		q->todo.first = cmd->next;
 		q->ntodo--;
 		q->nbusy++;
 		pthread_mutex_unlock(&q->lock);
 		run(q->dev, cmd);
 		pthread_mutex_lock(&q->lock);
 		q->nbusy--;
-		push(&q->done, &q->done_last, cmd);
+		transport_list_add(&q->done, cmd);
 		q->ndone++;
 		tell(q);
 	}
@@ -194,7 +184,7 @@ static int block_submit(struct transport_queue *q, struct transport_cmd **cmds, 
 
 	pthread_mutex_lock(&q->lock);
 	for (i = 0; i < n && q->inflight < q->depth; i++) {
-		push(&q->todo, &q->todo_last, cmds[i]);
+		transport_list_add(&q->todo, cmds[i]);
 		q->ntodo++;
 		q->inflight++;
 	}
@@ -207,16 +197,12 @@ static int block_submit(struct transport_queue *q, struct transport_cmd **cmds, 
 
 static unsigned int take(struct transport_queue *q, struct transport_cmd **done, unsigned int max)
 {
-	unsigned int n = 0;
+	unsigned int n = transport_list_take(&q->done, done, max);
 	uint64_t count;
 
-	while (n < max && q->done) {
-		done[n++] = q->done;
-		q->done = q->done->next;
-	}
 	q->ndone -= n;
 	q->inflight -= n;
-	if (!q->done && q->signalled && read(q->fd, &count, sizeof(count)) == sizeof(count))
+	if (!q->done.first && q->signalled && read(q->fd, &count, sizeof(count)) == sizeof(count))
 		q->signalled = false;
 	return n;
 }
@@ -265,7 +251,7 @@ static int block_fd(struct transport_queue *q)
 	pthread_mutex_lock(&q->lock);
 	if (q->fd < 0) {
 		q->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-		if (q->fd >= 0 && q->done)
+		if (q->fd >= 0 && q->done.first)
 			tell(q);
 	}
 	ret = q->fd >= 0 ? q->fd : -errno;

@@ -77,7 +77,7 @@ struct transport_queue {
 	struct transport_queue *q;
 	unsigned int depth;
 	struct fcmd *cmds, *free;
-	struct transport_cmd *first, *last;	/* ended */
+	struct transport_list ended;
 };
 
 static uint64_t now_ns(void)
@@ -282,12 +282,7 @@ static void end(struct transport_queue *q, struct fcmd *f, int error, uint16_t s
 
 	cmd->error = error;
 	cmd->nvme_status = status;
-	cmd->next = NULL;
-	if (q->first)
-		q->last->next = cmd;
-	else
-		q->first = cmd;
-	q->last = cmd;
+	transport_list_add(&q->ended, cmd);
 	f->due_ns = 0;
 	f->next_free = q->free;
 	q->free = f;
@@ -445,17 +440,6 @@ static void timers(struct transport_queue *q)
 	}
 }
 
-static unsigned int take(struct transport_queue *q, struct transport_cmd **done, unsigned int max)
-{
-	unsigned int n = 0;
-
-	while (n < max && q->first) {
-		done[n++] = q->first;
-		q->first = q->first->next;
-	}
-	return n;
-}
-
 /* Waits in steps of a millisecond, so that what is late here is not later than it should be. */
 static int fault_reap(struct transport_queue *q, struct transport_cmd **done, unsigned int max, unsigned int min,
 		      int timeout_ms)
@@ -471,7 +455,7 @@ static int fault_reap(struct transport_queue *q, struct transport_cmd **done, un
 		for (i = 0; i < got; i++)
 			inner_done(q, inner[i]);
 		timers(q);
-		n = take(q, done, max);
+		n = transport_list_take(&q->ended, done, max);
 		if (n || now_ns() >= deadline)
 			return (int)n;
 		wait = 1;

@@ -39,7 +39,7 @@ struct transport_dev {
 struct transport_queue {
 	struct soft_node *node;
 	struct device *dev;		/* the node's */
-	struct transport_cmd *first, *last;	/* completed */
+	struct transport_list done;
 	uint32_t ndone;			/* their number; read without the lock */
 	uint32_t want;			/* so many are waited for */
 	bool sleeping;			/* somebody sleeps on ndone */

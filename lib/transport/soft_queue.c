@@ -45,12 +45,7 @@ static void cmd_done(struct device_cmd *d, uint16_t nvme_status)
 
 	cmd->error = 0;
 	cmd->nvme_status = nvme_status;
-	cmd->next = NULL;
-	if (q->first)
-		q->last->next = cmd;
-	else
-		q->first = cmd;
-	q->last = cmd;
+	transport_list_add(&q->done, cmd);
 	q->free[q->nfree++] = sc->index;
 	__atomic_store_n(&q->ndone, q->ndone + 1, __ATOMIC_RELEASE);
 	if (q->sleeping && enough(q)) {
@@ -178,15 +173,11 @@ int soft_submit(struct transport_queue *q, struct transport_cmd **cmds, unsigned
 /* With the lock held. */
 static unsigned int take(struct transport_queue *q, struct transport_cmd **done, unsigned int max)
 {
-	unsigned int n = 0;
+	unsigned int n = transport_list_take(&q->done, done, max);
 
-	while (n < max && q->first) {
-		done[n++] = q->first;
-		q->first = q->first->next;
-	}
 	if (n)
 		__atomic_store_n(&q->ndone, q->ndone - n, __ATOMIC_RELEASE);
-	if (!q->first)
+	if (!q->done.first)
 		fd_clear(q);
 	return n;
 }
@@ -227,7 +218,7 @@ int soft_reap(struct transport_queue *q, struct transport_cmd **done, unsigned i
 
 	device_lock(dev);
 	q->want = BASE_MIN(BASE_MAX(min, 1u), max);
-	if (q->first && (timeout_ms == 0 || enough(q))) {
+	if (q->done.first && (timeout_ms == 0 || enough(q))) {
 		n = take(q, done, max);
 		device_unlock(dev);
 		return (int)n;
@@ -238,7 +229,7 @@ int soft_reap(struct transport_queue *q, struct transport_cmd **done, unsigned i
 	for (;;) {
 		device_tick_locked(dev, now);
 		device_run_locked(dev);
-		if ((q->first && enough(q)) || now >= deadline)
+		if ((q->done.first && enough(q)) || now >= deadline)
 			break;
 		wait_one(q, deadline);
 		now = wait_now_ns();
@@ -255,7 +246,7 @@ int soft_queue_fd(struct transport_queue *q)
 	device_lock(q->dev);
 	if (q->fd < 0) {
 		q->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-		if (q->fd >= 0 && q->first)
+		if (q->fd >= 0 && q->done.first)
 			fd_signal(q);
 	}
 	ret = q->fd >= 0 ? q->fd : -errno;

@@ -44,12 +44,7 @@ static void finish(struct transport_queue *q, struct transport_cmd *cmd, int err
 {
 	cmd->error = error;
 	cmd->nvme_status = error ? 0 : status;
-	cmd->next = NULL;
-	if (q->done_first)
-		q->done_last->next = cmd;
-	else
-		q->done_first = cmd;
-	q->done_last = cmd;
+	transport_list_add(&q->done, cmd);
 	q->ndone++;
 }
 
@@ -441,12 +436,8 @@ static void poll_live(struct transport_queue *q, unsigned int max)
 
 static unsigned int take(struct transport_queue *q, struct transport_cmd **done, unsigned int max)
 {
-	unsigned int n = 0;
+	unsigned int n = transport_list_take(&q->done, done, max);
 
-	while (n < max && q->done_first) {
-		done[n++] = q->done_first;
-		q->done_first = q->done_first->next;
-	}
 	q->ndone -= n;
 	q->nheld -= n;
 	return n;

@@ -26,7 +26,7 @@ static void watch_socket(struct transport_queue *q)
 /* When a call is due at the latest; UINT64_MAX: not before something comes. */
 static uint64_t due(const struct transport_queue *q, uint64_t now)
 {
-	if (q->done_first)
+	if (q->done.first)
 		return now;
 	if (q->conn.state != TCP_LIVE)
 		return q->first ? now + TCP_TICK_MS * TCP_NS_PER_MS : UINT64_MAX;

@@ -107,6 +107,34 @@ struct transport_info {
 
 enum transport_hold { TRANSPORT_HOLD_NONE, TRANSPORT_HOLD_SHARED, TRANSPORT_HOLD_EXCLUSIVE };
 
+/* Commands in a row, by their next: completed ones that nobody has taken, or ones that wait. */
+struct transport_list {
+	struct transport_cmd *first, *last;
+};
+
+static inline void transport_list_add(struct transport_list *list, struct transport_cmd *cmd)
+{
+	cmd->next = NULL;
+	if (list->first)
+		list->last->next = cmd;
+	else
+		list->first = cmd;
+	list->last = cmd;
+}
+
+/* Moves the first ones, at most max, to cmds; their number. */
+static inline unsigned int transport_list_take(struct transport_list *list, struct transport_cmd **cmds,
+					       unsigned int max)
+{
+	unsigned int n = 0;
+
+	while (n < max && list->first) {
+		cmds[n++] = list->first;
+		list->first = list->first->next;
+	}
+	return n;
+}
+
 struct transport_ops {
 	const char *name;		/* "soft", "block", "uring", "tcp" */
 	uint32_t flags;

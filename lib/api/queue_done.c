@@ -346,19 +346,36 @@ static void running(struct accel_queue *q, struct req *r, const struct wire_stat
 	}
 }
 
+/* Whether the path has been down for so long that a job of this kind waits for it no more. */
+static bool path_gone(struct accel_queue *q, const struct req *r, uint64_t now)
+{
+	uint64_t most = QUEUE_PREFER_MS * API_NS_PER_MS;
+
+	if (r->plan->policy != ACCEL_PREFER_DEVICE)
+		return now - r->down_ns > QUEUE_PATH_MS * API_NS_PER_MS;
+	/* The CPU needs a part of the job's time too. What comes later need not wait as long once more. */
+	if (r->deadline_ns != UINT64_MAX)
+		most = BASE_MIN(most, (r->deadline_ns - r->submit_ns) / 2);
+	if (now - q->down_ns <= most)
+		return false;
+	q->skip_ns = now + QUEUE_PREFER_MS * API_NS_PER_MS;
+	return true;
+}
+
 /*
  * The path is down, and it is known that the read has not left. That is no fault of the job, which waits as long as
- * its caller lets it. A write that has not left either can simply be sent again.
+ * its caller lets it, or until the CPU had better do it. A write that has not left either can simply be sent again.
  */
 static void path_down(struct accel_queue *q, struct req *r, uint64_t now)
 {
 	enum req_next next = NEXT_READ;
 
+	if (!q->down)
+		q->down_ns = now;
 	q->down = true;
 	if (!r->down_ns)
 		r->down_ns = now;
-	if (r->cancelled || r->timed_out || now >= r->deadline_ns || lease_ended(q->lease) ||
-	    now - r->down_ns > QUEUE_PATH_MS * API_NS_PER_MS) {
+	if (r->cancelled || r->timed_out || now >= r->deadline_ns || lease_ended(q->lease) || path_gone(q, r, now)) {
 		r->timed_out = r->timed_out || now >= r->deadline_ns;
 		req_fallback(q, r, ACCEL_ST_IO_ERROR, now);
 		return;
@@ -412,7 +429,7 @@ static void evaluate(struct accel_queue *q, struct req *r, uint64_t now)
 		return;
 	}
 	if (!r->rd.error) {
-		r->down_ns = 0;
+		r->down_ns = q->skip_ns = 0;
 		q->down = false;
 	}
 	if (denied(r->wr.nvme_status) || denied(r->rd.nvme_status))

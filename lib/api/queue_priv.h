@@ -30,6 +30,7 @@
 #define QUEUE_BATCH	64u
 #define QUEUE_GRACE_MS	5000u		/* for a job to end after it was told to */
 #define QUEUE_PATH_MS	30000u		/* that a job without a deadline waits for a path to come back */
+#define QUEUE_PREFER_MS 5000u		/* and one that the CPU can do instead, at most half of its time */
 #define QUEUE_NO_SLOT	UINT32_MAX
 
 enum req_state {
@@ -109,6 +110,8 @@ struct accel_queue {
 	bool bare;			/* see queue_set_bare() */
 	bool borrow, wait;		/* how the device and the way to it are */
 	bool down;			/* the way, when it was last tried */
+	uint64_t down_ns;		/* since when */
+	uint64_t skip_ns;		/* until when what the CPU can do does not try it */
 	bool read_first;		/* the read goes before its write, the result with the first answer */
 	uint64_t max_read;		/* bytes of a read that is one command all the way */
 	uint64_t timer_ns;		/* nothing is due before */

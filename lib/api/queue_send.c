@@ -337,11 +337,21 @@ static bool in_order(const struct accel_queue *q, const struct req *r)
 	return !q->lease->slots[r->which].dirty;
 }
 
+/* Each try costs time, so one every few seconds has to do. */
+static bool skips(const struct accel_queue *q, const struct req *r, uint64_t now)
+{
+	return now < q->skip_ns && r->plan->policy == ACCEL_PREFER_DEVICE;
+}
+
 void queue_fill_slots(struct accel_queue *q, uint64_t now)
 {
 	struct req *r;
 
 	while (q->nslots && (r = list_pop(&q->slot))) {
+		if (skips(q, r, now)) {
+			req_fallback(q, r, ACCEL_ST_IO_ERROR, now);
+			continue;
+		}
 		take_slot(q, r);
 		if (in_order(q, r))
 			req_send(q, r, now);
@@ -416,6 +426,8 @@ int req_start(struct accel_queue *q, struct req *r, const struct accel_job *job,
 	if (code) {
 		r->result.stage = (uint16_t)(ret ? 0 : at);
 		req_fallback(q, r, code, now);
+	} else if (skips(q, r, now)) {
+		req_fallback(q, r, ACCEL_ST_IO_ERROR, now);
 	} else if (q->slot.first || !take_slot(q, r)) {
 		r->state = REQ_SLOT;
 		list_push(&q->slot, r);

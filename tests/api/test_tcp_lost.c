@@ -318,6 +318,36 @@ static void test_gone(void **state)
 	handle_free(&h);
 }
 
+/* What the CPU can do as well it does, within the time of the job; those that come later do not wait once more. */
+static void test_prefer(void **state)
+{
+	struct handle h = handle_new("");
+	struct accel_plan *plan = copy_plan(h.ctx, h.dev, ACCEL_PREFER_DEVICE);
+	uint8_t in[4096], out[4096];
+	struct accel_result r;
+	uint64_t start;
+	int i;
+
+	(void)state;
+	fill_text(in, sizeof(in));
+	assert_int_equal(run(&h, 5000, 5000, &r), ACCEL_ST_OK);
+	target_stop(h.t);
+	for (i = 0; i < 3; i++) {
+		memset(out, 0, sizeof(out));
+		start = now_ns();
+		assert_int_equal(accel_run(h.dev, plan, in, sizeof(in), out, sizeof(out), NULL, 4000, &r), 0);
+		assert_int_equal(r.status, ACCEL_ST_OK);
+		assert_int_equal(r.executor, ACCEL_EXEC_FALLBACK);
+		assert_memory_equal(in, out, sizeof(in));
+		assert_true(now_ns() - start < (i ? 1000000000u : 3500000000u));
+	}
+	target_start(h.t);
+	assert_int_equal(run(&h, 5000, 10000, &r), ACCEL_ST_OK);
+	assert_int_equal(r.executor == ACCEL_EXEC_FALLBACK, 0);
+	accel_plan_unref(plan);
+	handle_free(&h);
+}
+
 /* A job that comes while nobody is there has not been tried: it is sent when it can be, and that is no retry. */
 static void test_late(void **state)
 {
@@ -471,7 +501,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_idle),	  cmocka_unit_test(test_cuts),	     cmocka_unit_test(test_away),
 		cmocka_unit_test(test_restart),	  cmocka_unit_test(test_lease_gone), cmocka_unit_test(test_gone),
-		cmocka_unit_test(test_late),	  cmocka_unit_test(test_other),
+		cmocka_unit_test(test_late),	  cmocka_unit_test(test_other),	     cmocka_unit_test(test_prefer),
 		cmocka_unit_test(test_keep_alive), cmocka_unit_test(test_few_queues),
 		cmocka_unit_test(test_fork),
 	};

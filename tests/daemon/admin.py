@@ -3,14 +3,16 @@
 """What controllers answer: properties, Identify, log pages, features, events, Abort, in the order in which hosts ask
 (SPDK's initiator, Linux 6.1 and 6.12, nvme-cli), compared with the NVMe Base Specification 2.0 byte by byte;
 discovery."""
+import json
 import random
 import struct
+import subprocess
 import sys
 import time
 
-
 from fault_a1 import changed, without
-from lib import HOST, NQN, NS_ALL, NS_CRC, NS_RAM, NS_RAM4K, Accel, Daemon, Suite, check, conf, equal, status, until
+from lib import HOST, NQN, NS_ALL, NS_CRC, NS_RAM, NS_RAM4K, Accel, Daemon, Suite, beside, check, conf, equal, status, \
+    until
 from nvmetcp import *
 
 suite = Suite(seconds=30)
@@ -482,6 +484,34 @@ def command_ids(d):
         for cid in (0, 0xffff, 0x8000, *[7] * 50):
             status(h.q.wait(h.q.submit(h.q.rw_entry(READ, NS_RAM, 0, 1, sgl_transport(512)), want=512, cid=cid)), 0)
             status(h.admin.wait(h.admin.submit(sqe(KEEP_ALIVE), cid=cid)), 0)
+
+
+@suite.test("no namespace at all, and as many as a list of active ones holds", own=True)
+def how_many():
+    many = "".join("[namespace %d]\ntype = ram\nsize = 4096\n" % i for i in range(1, 1024)) + \
+        "[namespace 1024]\ntype = checksum\n"
+    for text, ids in (("", []), (many, list(range(1, 1025)))):
+        d = Daemon(conf(namespaces=text))
+        try:
+            with d.host(queues=1) as h:
+                got = struct.unpack("<1024I", h.admin.identify(2).data)
+                equal([x for x in got if x], ids, "active namespaces")
+                if ids:
+                    equal(struct.unpack("<1024I", h.admin.identify(2, 1000).data)[:25],
+                          (*range(1001, 1025), 0), "those behind 1000")
+                    equal(status(h.admin.identify(2, 1024), 0).data, bytes(4096), "those behind the last")
+                    status(h.q.write(1023, 7, b"last" * 128), 0)
+                    equal(h.q.read(1023, 7, 512).data, b"last" * 128, "data of namespace 1023")
+            r = subprocess.run([beside("accel", "ACCEL"), "list", "--transport", "tcp", "-o", "json", "--discover",
+                                "127.0.0.1:%d" % d.port], capture_output=True, timeout=30)
+            equal(r.returncode, 0, "status of accel list (%s)" % r.stderr)
+            equal([e["device"].rpartition("nsid=")[2] for e in json.loads(r.stdout)], [str(i) for i in ids[1023:]],
+                  "accelerators that accel lists")
+        finally:
+            why = d.stop()
+            d.cleanup()
+            check(not why, "%s", why)
+
 
 if __name__ == "__main__":
     sys.exit(suite.main())

@@ -380,6 +380,12 @@ static void test_hold(void **state)
 	clock_start(&f);
 	assert_int_equal(node_open(&f.env, f.node, &a), 0);
 	assert_int_equal(node_open(&f.env, f.node, &b), 0);
+	/* Opened again right after the holder has closed it: nothing of the lock is left. */
+	for (i = 0; i < 100; i++) {
+		assert_int_equal(node_hold(b, TRANSPORT_HOLD_EXCLUSIVE), 0);
+		node_close(b);
+		assert_int_equal(node_open(&f.env, f.node, &b), 0);
+	}
 	clock_stop(&f);
 	assert_int_equal(node_hold(a, TRANSPORT_HOLD_SHARED), 0);
 	assert_int_equal(node_hold(b, TRANSPORT_HOLD_SHARED), 0);

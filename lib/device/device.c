@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -10,6 +11,7 @@
 #include <time.h>
 #include "priv.h"
 
+#define POOR_NS 1000000000u
 #define STOP_POLL_NS 1000000u		/* between two looks at whether the engines have stopped */
 
 /*
@@ -70,13 +72,29 @@ static void memory_give(struct device *dev, uint64_t nbytes)
 		__atomic_fetch_sub(dev->opts.memory, nbytes, __ATOMIC_RELAXED);
 }
 
+/* The host that asks is refused, and cannot know more than that. It asks again and again: once a second is told of. */
+static void log_no_memory(struct device *dev, size_t nbytes)
+{
+	uint64_t now = device_now(dev);
+	char message[160];
+
+	if (!dev->opts.log || (dev->poor_ns && now - dev->poor_ns < POOR_NS))
+		return;
+	dev->poor_ns = now;
+	snprintf(message, sizeof(message), "no memory for a slot of %zu bytes: slot_memory is %llu bytes, which leases "
+		 "have already, or which are too few", nbytes, (unsigned long long)dev->opts.max_memory);
+	dev->opts.log(dev->opts.log_arg, 1, message);
+}
+
 /* Pages come when they are touched: jobs that work in place never do. */
 static void *env_mem_get(void *ctx, size_t nbytes)
 {
 	void *p;
 
-	if (!memory_take(ctx, nbytes))
+	if (!memory_take(ctx, nbytes)) {
+		log_no_memory(ctx, nbytes);
 		return NULL;
+	}
 	p = mmap(NULL, nbytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (p != MAP_FAILED)
 		return p;

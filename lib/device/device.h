@@ -21,6 +21,9 @@
 
 struct device;
 
+/* Memory of a leased slot, at most: two aliases of input and one of output (kind.c). */
+#define DEVICE_SLOT_NBYTES	(12u << 20)
+
 struct device_opts {
 	unsigned int kind;		/* 1..DEVICE_KINDS */
 	unsigned int threads;		/* engines with threads of their own; 0: whoever submits and ticks runs jobs */

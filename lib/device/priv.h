@@ -42,6 +42,7 @@ struct device {
 	struct model *model;
 	uint64_t tick_ns;		/* when something is due next; also read without the lock */
 	uint64_t now_ns, last_ns;	/* the time of this turn of the lock, 0: not yet known; of the last one */
+	uint64_t poor_ns;		/* when the want of slot memory was last told of; 0: never */
 	uint64_t own_memory;		/* opts.memory, if the caller has none */
 
 	struct device_cmd *submitting;	/* the command that is with model_submit() now */

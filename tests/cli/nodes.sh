@@ -167,27 +167,46 @@ print(d["connections"] > 0 and d["admin_commands"] > 0 and d["errors"] is not No
 	me=nqn.2026-11.test:me
 	printf '[daemon]\nmax_ctrls = 1\n[subsystem %s]\nhost = nqn.2026-11.test:other\n[subsystem %s]\nallow_any_host = yes
 [namespace 1]\ntype = digest\n[namespace 2]\ntype = cipher\n[namespace 9]\ntype = ram\nsize = 1M\n' $nqn:a $nqn:b >conf
-	"$acceld" -c conf -l 127.0.0.1:0 2>log &
-	daemon=$!
-	tries=0
-	while ! grep -q 'ready' log && [ $tries -lt 100 ]; do sleep 0.1; tries=$((tries + 1)); done
-	at="tcp://127.0.0.1:$(sed -n 's/.*listening addr=127.0.0.1:\([0-9]*\).*/\1/p' log)"
+	# begin: a daemon with the configuration conf; its address in $at
+	begin() {
+		rm -f log
+		"$acceld" -c conf -l 127.0.0.1:0 2>log &
+		daemon=$!
+		tries=0
+		while ! grep -qs 'ready' log && [ $tries -lt 100 ]; do sleep 0.1; tries=$((tries + 1)); done
+		at="tcp://127.0.0.1:$(sed -n 's/.*listening addr=127.0.0.1:\([0-9]*\).*/\1/p' log)"
+	}
+	# hold DEVICE MARK: locks it until the file go-MARK is there
+	hold() {
+		"$ACCEL" lock "$1" -- sh -c 'touch has-$0; while [ ! -e go-$0 ]; do sleep 0.05; done' "$2" 2>lock.err &
+		lock=$!
+		tries=0
+		while [ ! -e "has-$2" ] && [ $tries -lt 200 ]; do sleep 0.05; tries=$((tries + 1)); done
+	}
+	begin
 	one "a host that is not listed" 3 "the target must list this host: host = $me in acceld.conf" \
 		"$at/$nqn:a?nsid=1&hostnqn=$me"
 	one "an ordinary disk" 3 'namespace 9 is an ordinary disk, no accelerator' "$at/$nqn:b?nsid=9"
 	run "$ACCEL" info "$at/$nqn:b"
 	is "several accelerators" "2 1" "$rc $(grep -c '2 accelerators in the subsystem; say which one by ?nsid=N' err)"
 	is "  and no other word than which" "3 2" "$(wc -l <err) $(grep -c ' nsid=' err)"
-	"$ACCEL" lock "$at/$nqn:b?nsid=1" -- sh -c 'touch locked2; while [ ! -e go2 ]; do sleep 0.05; done' 2>lock.err &
-	lock=$!
-	tries=0
-	while [ ! -e locked2 ] && [ $tries -lt 200 ]; do sleep 0.05; tries=$((tries + 1)); done
+	hold "$at/$nqn:b?nsid=1" ctrl
 	one "more controllers than the target has" 4 'the target takes no more controllers .max_ctrls' \
 		"$at/$nqn:b?nsid=2"
-	touch go2
+	touch go-ctrl
 	wait $lock
 	kill "$daemon"
 	wait "$daemon" 2>/dev/null
+	is "who only looked is not in the log" "1 1" "$(grep -c queue-connected log) $(grep -c controller-gone log)"
+	# Slots have what memory the target has: neither this host's fault nor its memory.
+	printf '[daemon]\nslot_memory = 12M\n' >conf
+	begin
+	refuses "no memory for all slots" 1 'the target has no memory for slots .slot_memory in acceld.conf' \
+		"$ACCEL" lock "$at/$nqn?nsid=5" -- true
+	ok "but for one" "$ACCEL" digest -d "$at/$nqn?nsid=5" f
+	kill "$daemon"
+	wait "$daemon" 2>/dev/null
+	is "  the target says so, too" 1 "$(grep -c 'nsid=5 what="no memory for a slot of .* slot_memory is 12582912' log | sed 's/[1-9][0-9]*/1/')"
 	daemon=
 else
 	skip "a daemon's accelerators" "$acceld is not built"

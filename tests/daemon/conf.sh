@@ -39,6 +39,16 @@ warned() {
 	fi
 }
 
+# good_but LINE TEXT: it is taken, with this one message
+good_but() {
+	check
+	if [ $rc -eq 0 ] && [ "$(wc -l <"$work/err")" -eq 1 ] && grep -qF -- "$f:$1: $2" "$work/err"; then
+		pass "$2"
+	else
+		fail "$2 (status $rc)"
+	fi
+}
+
 # bad NAME LINE TEXT: it is refused with this message and no other
 bad() {
 	check
@@ -99,6 +109,14 @@ printf '[daemon]\nlisten = 0.0.0.0:4420\n[subsystem %s]\nallow_any_host = yes\n'
 	warned "a network, and any host" 3 "[subsystem $sub]: any host of the network may use it"
 printf '[subsystem %s]\n' $sub | warned "nobody may connect" 1 "[subsystem $sub]: no host may use it: add host = NQN"
 
+printf '[daemon]\nslot_memory = 83M\n' |
+	good_but 1 "warning: slot_memory is too small for a slot of each accelerator: 84M would be enough"
+printf '[daemon]\nslot_memory = 84M\n' | good "slots of each accelerator"
+printf '[daemon]\nslot_memory = 1M\n[subsystem %s]\nallow_any_host = yes\n[namespace 1]\ntype = ram\nsize = 1M\n' $sub |
+	good "little memory for slots, and no accelerator"
+printf '[daemon]\nslot_memory = 11M\n' |
+	bad "no memory for a slot" 1 "slot_memory is too small for a single slot: it needs 12M, and 84M for"
+
 # ---- What is refused: numbers ----
 
 daemon "max_conns = 0" "max_conns: 0 is not within 1 to 65535"
@@ -127,6 +145,8 @@ daemon "header_digest = true" "header_digest: is neither yes nor no"
 daemon "log_level = loud" "log_level: is none of error, warning, info, debug"
 daemon "congestion = 0123456789abcdef" "congestion: has 16 characters: at most 15 fit"
 daemon "que_depth = 5" 'unknown key "que_depth" in [daemon]: did you mean queue_depth?'
+daemon "max_conns = 5 # five" 'max_conns: "5 # five" is not a number within 1 to 65535 (there are no comments behind'
+daemon "header_digest = # no" "header_digest: is neither yes nor no (there are no comments behind values"
 daemon "colour = red" 'unknown key "colour" in [daemon]: acceld.conf(5) has all'
 daemon "serial = 1" "serial is a key of [subsystem], not of [daemon]"
 daemon "nonsense" 'neither a [section] nor "key = value": "nonsense"'
@@ -166,9 +186,9 @@ subsys "host = $sub b" "host = $sub b: has a space in it"
 printf '[subsystem %s]\nhost = %s\nhost = %s\n' $sub $sub $sub |
 	bad "a host twice" 3 "host = $sub: is in this subsystem already: leave it out"
 printf '[subsystem]\n' | bad "a subsystem without a name" 1 "[subsystem] has no name: write [subsystem NQN]"
-printf '[subsystem foo]\n' | bad "a name that is no NQN" 1 "[subsystem]: the NQN is not of the form nqn.2026-11"
+printf '[subsystem foo]\n' | bad "a name that is no NQN" 1 "[subsystem foo]: the NQN is not of the form nqn.2026-11"
 printf '[subsystem %s%s]\n' $sub "$(chars $((224 - ${#sub})))" |
-	bad "an NQN of 224 characters" 1 "[subsystem]: the NQN has 224 characters: at most 223 fit"
+	bad "an NQN of 224 characters" 1 "[subsystem $sub$(chars $((60 - ${#sub})))]: the NQN has 224 characters: at most 223 fit"
 printf '[subsystem %s]\nallow_any_host = yes\n[subsystem %s]\n' $sub $sub |
 	bad "a subsystem twice" 3 "[subsystem $sub] is in line 1 already: every subsystem needs an NQN of its own"
 printf '[subsystem nqn.2014-08.org.nvmexpress.discovery]\n' |
@@ -187,7 +207,7 @@ printf '[subsystem %s]\nallow_any_host = yes\n[namespace 1]\ntype = all\n[namesp
 	bad "a namespace twice" 5 "[namespace 1] is in this subsystem already: give it another number"
 ns "threads = 2" 0 "[namespace 1] has no type: add type = compression"
 ns "type = compresion" 1 'type: "compresion" is unknown: did you mean compression?'
-ns "type = zzzzzz" 1 "type: is none of compression, erasure, cipher, digest, checksum, data, all, ram"
+ns "type = zzzzzz" 1 "type: \"zzzzzz\" is none of compression, erasure, cipher, digest, checksum, data, all, ram"
 ns "type = ram" 0 "[namespace 1]: type = ram needs a size: add size = 64M"
 ns "type = all\nsize = 4M" 0 "[namespace 1]: size is for type = ram; an accelerator has none"
 ns "type = ram\nsize = 4M\nslots = 2" 0 "[namespace 1]: threads and slots are an accelerator's; type = ram has none"
@@ -233,6 +253,20 @@ if [ $rc -eq 2 ] && [ "$(grep -c "^$f:[23456780]*: " "$work/err")" -eq 7 ] && [ 
 else
 	fail "all errors of a file (status $rc)"
 fi
+# Namespaces of a subsystem that is wrong, or whose section is, are no other subsystem's, and judged all the same.
+for s in "[subsystem foo]" "[subsystm $sub:b]" "[subsystem $sub:b"; do
+	printf '[subsystem %s]\nallow_any_host = yes\n[namespace 1]\ntype = all\n%s\n[namespace 1]\nthreads = 2\n[namespace 2]
+type = zzzzzz\n' $sub "$s" >"$work/all"
+	check <"$work/all"
+	if [ $rc -eq 2 ] && [ "$(sed "s|^$f:\([0-9]*\): .*|\1|" "$work/err" | sort | tr '\n' ' ')" = "5 6 9 " ]; then
+		pass "all errors within $s"
+	else
+		fail "all errors within $s (status $rc)"
+	fi
+done
+printf '[daemon]\n' >"$f"
+said=$("$ACCELD" -t -c "$f" 2>"$work/err")
+if [ "$said" = "acceld: the configuration is good: $f" ]; then pass "which file is good"; else fail "which file ($said)"; fi
 "$ACCELD" -t -c "$work/none" >"$work/out" 2>"$work/err"
 rc=$?
 if [ $rc -eq 2 ] && grep -qF "$work/none: cannot be opened: No such file or directory" "$work/err"; then

@@ -93,7 +93,7 @@ def host_limits():
 
 @suite.test("neither one host nor those who only look around get all controllers", own=True)
 def controllers_left():
-    d = Daemon(conf("max_ctrls = 8\n"))
+    d = Daemon(conf("max_ctrls = 8\nlog_level = debug\n"))
     try:
         for nqn, name in ((NQN, lambda i: HOST2), (DISCOVERY_NQN, lambda i: "nqn.2026-11.local.accel:h%d" % i)):
             qs = []

@@ -4,6 +4,7 @@
 jobs that are cut off with their connection, a namespace that goes amid its jobs, memory that is read with digests while
 it is written."""
 import random
+import re
 import struct
 import sys
 import threading
@@ -244,6 +245,7 @@ def slot_memory():
             check(2 <= got < 16, "%d slots in 64 MiB" % got)
             a.claim(got)
             equal(b.try_claim(1), 5, "another accelerator, another host")
+            check(re.search(r"^warning device nsid=\d+ what=\"no memory for a slot of \d+ bytes", d.log(), re.M), "the log says so")
             a.release()
             until(lambda: b.try_claim(1) == 0, 3, "a lease when memory is free")
             equal(b.crc(b"abc"), crc32c(b"abc"), "its job")

@@ -119,7 +119,10 @@ int tool_lib_error(const struct tool *t, const char *subject, int err)
 
 int tool_lib_failed(const struct tool *t, const char *subject, int err, unsigned int said)
 {
-	if (!said)
+	/* The library's own jobs take memory by the piece; a lease is what a device gives. */
+	if (!said && err == -ENOMEM && t->dev && strcmp(accel_dev_info(t->dev)->transport, "soft"))
+		tool_error(t, subject, "the target has no memory for slots (slot_memory in acceld.conf)");
+	else if (!said)
 		tool_error(t, subject, "%s%s", accel_strerror(err), lib_advice(err));
 	switch (-err) {
 	case ENODEV:

@@ -93,12 +93,25 @@ static void begin_daemon(struct parse *p, const char *arg)
 	begin(p, SEC_DAEMON);
 }
 
+/* What is to be said of a subsystem that is wrong has been read. */
+static void bad_end(struct parse *p)
+{
+	struct conf_subsys *s = &p->bad_subsys;
+	uint32_t i;
+
+	for (i = 0; i < s->nns; i++)
+		conf_check_ns(p, &s->ns[i], p->bad_ns_line[i]);
+	free(s->host);
+	free(s->ns);
+	free(p->bad_ns_line);
+	p->bad_ns_line = NULL;
+	memset(s, 0, sizeof(*s));
+}
+
 /* A subsystem that is wrong is read into a place of its own. */
 static struct conf_subsys *subsys_bad(struct parse *p)
 {
-	free(p->bad_subsys.host);
-	free(p->bad_subsys.ns);
-	memset(&p->bad_subsys, 0, sizeof(p->bad_subsys));
+	bad_end(p);
 	return &p->bad_subsys;
 }
 
@@ -109,7 +122,7 @@ static bool subsys_name_ok(struct parse *p, const char *arg, char nqn[NVME_NQN_M
 	uint32_t i;
 
 	if (why) {
-		conf_error(p, 0, *arg ? "[subsystem]: the NQN %s" : "[subsystem] %s", why);
+		conf_error(p, 0, *arg ? "[subsystem %.60s]: the NQN %s" : "[subsystem]%.0s %s", arg, why);
 		return false;
 	}
 	if (!strcmp(nqn, NVME_DISCOVERY_NQN)) {
@@ -187,7 +200,7 @@ static void begin_ns(struct parse *p, const char *arg)
 {
 	bool known = p->subsys && p->subsys != &p->bad_subsys;
 	uint32_t n = p->subsys ? p->subsys->nns : 0;
-	unsigned int **lines = known ? &p->ns_line[p->subsys - p->conf->subsys] : NULL;
+	unsigned int **lines = known ? &p->ns_line[p->subsys - p->conf->subsys] : &p->bad_ns_line;
 	uint64_t nsid;
 
 	begin(p, SEC_NS);
@@ -198,16 +211,26 @@ static void begin_ns(struct parse *p, const char *arg)
 		p->ns = ns_bad(p);
 		return;
 	}
-	if (!known || lines_grow(lines, n))
+	if (lines_grow(lines, n))
 		p->ns = conf_ns_add(p->subsys);
 	if (!p->ns) {
 		no_memory(p);
 		p->ns = ns_bad(p);
 		return;
 	}
-	if (known)
-		(*lines)[n] = p->line;
+	(*lines)[n] = p->line;
 	p->ns->nsid = (uint32_t)nsid;
+}
+
+/* A section that is none. What looks like a subsystem is where the namespaces behind it belong. */
+static void begin_bad(struct parse *p, const char *near)
+{
+	begin(p, SEC_BAD);
+	if (!near || strcmp(near, "subsystem"))
+		return;
+	begin(p, SEC_SUBSYS);
+	p->ns = NULL;
+	p->subsys = subsys_bad(p);
 }
 
 static char *trim(char *s)
@@ -227,7 +250,7 @@ static void section(struct parse *p, char *line)
 
 	if (line[n - 1] != ']') {
 		conf_error(p, 0, "a section begins with [ and ends with ]");
-		begin(p, SEC_BAD);
+		begin_bad(p, strncmp(line, "[subsystem", 10) ? NULL : "subsystem");
 		return;
 	}
 	line[n - 1] = 0;
@@ -247,7 +270,7 @@ static void section(struct parse *p, char *line)
 		conf_error(p, 0, near ? "unknown section [%.40s]: did you mean %s?" :
 					"unknown section [%.40s]: there are %s",
 			   name, near ? near : "daemon, subsystem and namespace");
-		begin(p, SEC_BAD);
+		begin_bad(p, near);
 	}
 }
 
@@ -330,7 +353,6 @@ static void parse_free(struct parse *p, uint32_t nsubsys)
 		free(p->ns_line[i]);
 	free(p->ns_line);
 	free(p->subsys_line);
-	subsys_bad(p);
 }
 
 /* Nothing here waits: a daemon that is to read its configuration again has signals to hear of besides. */
@@ -364,6 +386,7 @@ static bool conf_read(struct conf *conf, const char *path)
 		return false;
 	file_read(&p, f);
 	fclose(f);
+	bad_end(&p);
 	conf_check(&p);
 	parse_free(&p, conf->nsubsys);
 	return !p.nerror;

@@ -116,7 +116,7 @@ int conf_add_default(struct conf *conf)
 	return 0;
 }
 
-static void ns_check(struct parse *p, const struct conf_ns *ns, unsigned int line)
+void conf_check_ns(struct parse *p, const struct conf_ns *ns, unsigned int line)
 {
 	if (ns->kind == NS_ACCEL && !ns->function) {
 		conf_error(p, line, "[namespace %u] has no type: add type = compression, erasure, cipher, digest, "
@@ -183,6 +183,26 @@ static void uuids_check(struct parse *p, uint32_t n)
 	free(ids);
 }
 
+static void warn(const struct parse *p, unsigned int line, const char *nqn, const char *what)
+{
+	fprintf(stderr, "%s:%u: warning: [subsystem %s]: %s\n", p->path, line, nqn, what);
+}
+
+/* Without memory for a slot no host gets a lease, and none can see why. */
+static void slots_check(struct parse *p, uint64_t naccel)
+{
+	const uint64_t one = DEVICE_SLOT_NBYTES / MIB, have = p->conf->slot_memory / MIB;
+
+	if (!naccel || have >= naccel * one)
+		return;
+	if (have < one)
+		conf_error(p, p->daemon_line, "slot_memory is too small for a single slot: it needs %lluM, and %lluM for "
+			   "one of each accelerator", (unsigned long long)one, (unsigned long long)(naccel * one));
+	else
+		fprintf(stderr, "%s:%u: warning: slot_memory is too small for a slot of each accelerator: %lluM would be "
+			"enough\n", p->path, p->daemon_line, (unsigned long long)(naccel * one));
+}
+
 static void subsystems_check(struct parse *p)
 {
 	uint32_t i, j, naccel = 0, nns = 0;
@@ -192,11 +212,12 @@ static void subsystems_check(struct parse *p)
 
 		ns_sort(s, p->ns_line[i]);
 		for (j = 0; j < s->nns; j++) {
-			ns_check(p, &s->ns[j], p->ns_line[i][j]);
+			conf_check_ns(p, &s->ns[j], p->ns_line[i][j]);
 			naccel += s->ns[j].kind == NS_ACCEL;
 		}
 		nns += s->nns;
 	}
+	slots_check(p, p->conf->nsubsys ? naccel : DEVICE_KINDS);
 	if (naccel > CONF_MAX_ACCEL)
 		conf_error(p, 0, "%u accelerator namespaces: there can be %u in all", naccel, CONF_MAX_ACCEL);
 	if (p->nerror)
@@ -213,11 +234,6 @@ static void limits_check(struct parse *p)
 	if (c->memory < 4ull * c->max_transfer)
 		conf_error(p, p->daemon_line, "memory is less than four times max_transfer, %uM: raise one or lower "
 			   "the other", c->max_transfer >> 20);
-}
-
-static void warn(const struct parse *p, unsigned int line, const char *nqn, const char *what)
-{
-	fprintf(stderr, "%s:%u: warning: [subsystem %s]: %s\n", p->path, line, nqn, what);
 }
 
 /* What is allowed but seldom meant. */

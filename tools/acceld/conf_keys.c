@@ -149,9 +149,11 @@ static const char *set_type(struct parse *p, char *value, char buf[160])
 		return NULL;
 	p->ns->function = CONF_NO_FUNCTION;
 	near = conf_nearest(value, types);
-	if (!near)
-		return "is none of compression, erasure, cipher, digest, checksum, data, all, ram";
-	snprintf(buf, 160, "\"%.40s\" is unknown: did you mean %s?", value, near);
+	if (near)
+		snprintf(buf, 160, "\"%.40s\" is unknown: did you mean %s?", value, near);
+	else
+		snprintf(buf, 160, "\"%.40s\" is none of compression, erasure, cipher, digest, checksum, data, all, ram",
+			 value);
 	return buf;
 }
 
@@ -300,7 +302,7 @@ static const char *number_set(struct parse *p, const struct key *key, const char
 
 void conf_key(struct parse *p, const char *name, char *value)
 {
-	const char *why;
+	const char *why, *hint;
 	char buf[160];
 	unsigned int i;
 
@@ -320,6 +322,8 @@ void conf_key(struct parse *p, const char *name, char *value)
 		why = "has no value";
 	else
 		why = keys[i].set ? keys[i].set(p, value, buf) : number_set(p, &keys[i], value, buf);
+	hint = strstr(value, " #") || strstr(value, "\t#") || strstr(value, " ;") || *value == '#' ?
+		       " (there are no comments behind values: give it a line of its own)" : "";
 	if (why)
-		conf_error(p, 0, keys[i].many ? "%s = %.60s: %s" : "%s%.0s: %s", name, value, why);
+		conf_error(p, 0, keys[i].many ? "%s = %.60s: %s%s" : "%s%.0s: %s%s", name, value, why, hint);
 }

@@ -29,6 +29,7 @@ struct parse {
 	unsigned int **ns_line;
 	/* A section that is wrong is read all the same, into these. */
 	struct conf_subsys bad_subsys, *subsys;
+	unsigned int *bad_ns_line;	/* of its namespaces */
 	struct conf_ns bad_ns, *ns;
 };
 
@@ -55,6 +56,8 @@ const char *conf_listen_line(struct conf *conf, const char *text);
 /* conf_check.c: what only the whole file shows, and what was left out. */
 void conf_defaults(struct conf *conf);			/* before reading */
 void conf_check(struct parse *p);			/* after it */
+/* A namespace by itself. */
+void conf_check_ns(struct parse *p, const struct conf_ns *ns, unsigned int line);
 /* The subsystem that there is without a file: all functions, for any host. */
 int conf_add_default(struct conf *conf);
 void conf_ns_defaults(struct conf_ns *ns);

@@ -147,11 +147,15 @@ void ctrl_close_io(struct ctrl *ctrl, const char *why)
 
 void queue_gone(struct ctrl *ctrl, uint16_t qid, struct conn *conn)
 {
+	enum log_level level;
 	char host[256];
 
 	if (!qid) {
 		reactor_timer_clear(conn_reactor(conn), &ctrl->kato_timer);
-		log_event(ctrl->target, LOG_INFO, "controller-gone", "cntlid=%u host=%s peer=%s", ctrl->cntlid,
+		pthread_mutex_lock(&ctrl->lock);
+		level = ctrl->used ? LOG_INFO : LOG_DEBUG;
+		pthread_mutex_unlock(&ctrl->lock);
+		log_event(ctrl->target, level, "controller-gone", "cntlid=%u host=%s peer=%s", ctrl->cntlid,
 			  log_q(host, ctrl->hostnqn, strlen(ctrl->hostnqn)), conn_peer(conn));
 		pthread_mutex_lock(&ctrl->lock);
 		if (ctrl->queue[0] == conn)

@@ -68,6 +68,7 @@ struct ctrl {
 	/* Under lock. */
 	pthread_mutex_t lock;
 	bool dead;			/* ends: no Connect any more; atomic for those without the lock */
+	bool used;			/* it had an I/O queue: somebody did not only look */
 	uint32_t csts;
 	unsigned int granted;		/* I/O queues */
 	struct conn *queue[MAX_IO_QUEUES + 1];

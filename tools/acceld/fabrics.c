@@ -187,6 +187,18 @@ static struct verdict connect_io(struct req *req, const struct nvmf_connect_data
 	return v;
 }
 
+/* Of the queues that come at the same time, one is the first. */
+static bool first_use(struct ctrl *ctrl)
+{
+	bool used;
+
+	pthread_mutex_lock(&ctrl->lock);
+	used = ctrl->used;
+	ctrl->used = true;
+	pthread_mutex_unlock(&ctrl->lock);
+	return !used;
+}
+
 static void connect_done(struct req *req, struct ctrl *ctrl, const struct nvmf_connect_data *data)
 {
 	const struct nvmf_connect_cmd *cmd = connect_cmd(req);
@@ -202,8 +214,9 @@ static void connect_done(struct req *req, struct ctrl *ctrl, const struct nvmf_c
 	}
 	if (!qid)
 		ctrl_set_kato(ctrl, le32_get(&cmd->kato));
-	log_event(ctrl->target, qid ? LOG_DEBUG : LOG_INFO, qid ? "queue-connected" : "controller-connected",
-		  "cntlid=%u qid=%u sqsize=%u kato_ms=%u host=%s subsystem=\"%s\" peer=%s", ctrl->cntlid, qid,
+	/* Whoever lists what there is makes many controllers and uses none. */
+	log_event(ctrl->target, qid && first_use(ctrl) ? LOG_INFO : LOG_DEBUG,
+		  qid ? "queue-connected" : "controller-connected", "cntlid=%u qid=%u sqsize=%u kato_ms=%u host=%s subsystem=\"%s\" peer=%s", ctrl->cntlid, qid,
 		  sqsize + 1u, qid ? 0 : ctrl->kato_ms, log_q(host, ctrl->hostnqn, strlen(ctrl->hostnqn)), ctrl->subsys->conf.nqn,
 		  conn_peer(req->conn));
 	req->result = ctrl->cntlid;

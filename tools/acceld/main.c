@@ -98,6 +98,12 @@ static const char *file_of(const struct options *o)
 	return o->file ? o->file : access(DEFAULT_FILE, F_OK) ? NULL : DEFAULT_FILE;
 }
 
+static int test_passed(const char *file)
+{
+	return file ? printf("acceld: the configuration is good: %s\n", file) :
+		      printf("acceld: the configuration is good: the defaults, as there is no %s\n", DEFAULT_FILE);
+}
+
 /* The file, and what the command line has to say to it. */
 static struct conf *load(const struct options *o, bool verbose)
 {
@@ -307,7 +313,7 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	if (o.test) {
 		conf_free(conf);
-		return printf("acceld: the configuration is good\n") < 0 ? EXIT_FAILED : EXIT_OK;
+		return test_passed(file_of(&o)) < 0 ? EXIT_FAILED : EXIT_OK;
 	}
 	block_signals(&set);
 	t = calloc(1, sizeof(*t));

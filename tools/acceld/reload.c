@@ -265,10 +265,19 @@ static void hosts_change(struct change *c, struct subsys *s, const struct conf_s
 	pthread_mutex_unlock(&t->lock);
 }
 
+static void text_fixed(struct target *t, const struct subsys *s, const char *key, const char *was, const char *now)
+{
+	char is[256], wanted[256];
+
+	if (strcmp(was, now))
+		log_event(t, LOG_WARNING, "needs-restart", "what=%s is=%s wanted=%s subsystem=\"%s\"", key,
+			  log_q(is, was, strlen(was)), log_q(wanted, now, strlen(now)), s->conf.nqn);
+}
+
 static void subsys_change(struct change *c, struct subsys *s, const struct conf_subsys *conf)
 {
-	if (strcmp(s->conf.serial, conf->serial) || strcmp(s->conf.model, conf->model))
-		log_event(c->t, LOG_WARNING, "needs-restart", "what=\"serial or model\" subsystem=\"%s\"", s->conf.nqn);
+	text_fixed(c->t, s, "serial", s->conf.serial, conf->serial);
+	text_fixed(c->t, s, "model", s->conf.model, conf->model);
 	hosts_change(c, s, conf);
 	if (ns_take_out(c, s, conf))
 		failed(c, -ENOMEM);

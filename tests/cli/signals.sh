@@ -50,4 +50,32 @@ head -c 3000000 /dev/urandom >noise
 sh -c 'ulimit -f 1024; exec "$1" compress -k noise' sh "$ACCEL" 2>/dev/null
 is "file size limit: status" 153 $?
 is "file size limit: nothing is left" "" "$(find . -name '.accel-*' -o -name noise.gz)"
+
+# Who waits for a device that does not answer may be told to end; the wait is ten seconds.
+acceld=$(dirname "$ACCEL")/acceld
+if [ -x "$acceld" ]; then
+	"$acceld" -l 127.0.0.1:0 2>log &
+	daemon=$!
+	tries=0
+	until port=$(sed -n 's/.*listening addr=127.0.0.1:\([0-9]*\).*/\1/p' log) && [ "$port" ] || [ $tries -ge 200 ]; do
+		sleep 0.05
+		tries=$((tries + 1))
+	done
+	"$ACCEL" ec encode -k 2 -m 1 noise
+	kill -s STOP $daemon
+	for verb in "ec encode -k 2 -m 1 -f noise" "ec repair noise" "compress -kf noise"; do
+		# shellcheck disable=SC2086
+		timeout -s KILL 5 python3 start.py "$ACCEL" ${verb%% noise} -d "tcp://127.0.0.1:$port/?nsid=7" noise 2>err &
+		pid=$!
+		sleep 1
+		kill -s TERM "$(cat /proc/$pid/task/$pid/children)"
+		wait $pid
+		is "$verb: SIGTERM while the device does not answer" 143 $?
+	done
+	kill -s CONT $daemon
+	kill $daemon
+	wait $daemon
+else
+	skip "SIGTERM while the device does not answer" "$acceld is not built"
+fi
 finish

@@ -146,8 +146,6 @@ static int encode(struct tool *t, struct encode *e, struct ec_walk *w, const cha
 
 	rc = make_head(t, &w->head, &e->in);
 	if (!rc)
-		rc = tool_dev(t, ACCEL_OP_EC_ENCODE, ACCEL_RS_CAUCHY);
-	if (!rc)
 		rc = create_all(t, e, &w->head, file);
 	if (rc)
 		return rc;
@@ -223,6 +221,12 @@ static int run(struct tool *t, int argc, char **argv)
 	/* Before signals are held back: who opens a FIFO waits for its writer, and may be told to end. */
 	if (file_open(t, argv[optind], 0, &e.in))
 		return TOOL_FAILED;
+	/* A device may take its time too. */
+	rc = tool_dev(t, ACCEL_OP_EC_ENCODE, ACCEL_RS_CAUCHY);
+	if (rc) {
+		file_close(&e.in);
+		return rc;
+	}
 	ec_signals_hold(&old);
 	rc = encode(t, &e, &w, argv[optind]);
 	ec_out_abort(&e.out);

@@ -306,6 +306,10 @@ static int run_repair(struct tool *t, int argc, char **argv)
 	}
 	if (c == OPTS_STOP)
 		return t->status;
+	/* Before signals are held back: a device may take its time, and whoever waits may want to end that. */
+	rc = tool_dev(t, ACCEL_OP_EC_ENCODE, ACCEL_RS_CAUCHY);
+	if (rc)
+		return rc;
 	ec_signals_hold(&old);
 	rc = open_and_check(t, &set, &o, argc, argv);
 	if (!rc) {

@@ -202,6 +202,45 @@ static void run_errors(const struct transport_ops *ops)
 	teardown(&f);
 }
 
+/* The third of eight fails: it and no other. */
+static void run_third(const struct transport_ops *ops)
+{
+	struct transport_cmd cmd[8], *all[8], *done[8];
+	struct iovec iov[8];
+	unsigned int i, n = 0;
+	char path[64];
+	struct fix f;
+	int ret;
+
+	setup(&f, ops);
+	ops->queue_free(f.q);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", f.dev->fd);
+	ret = open(path, O_RDONLY | O_CLOEXEC);
+	assert_int_equal(dup3(ret, f.dev->fd, O_CLOEXEC), f.dev->fd);
+	close(ret);
+	assert_int_equal(ops->queue_new(f.dev, DEPTH, &f.q), 0);
+	for (i = 0; i < 8; i++) {
+		iov[i] = (struct iovec){ calloc(1, 4096), 4096 };
+		cmd[i] = (struct transport_cmd){ .flags = TRANSPORT_READ, .niov = 1, .iov = &iov[i], .nbytes = 4096,
+						 .off = 4096 * i, .error = 1, .nvme_status = 1 };
+		all[i] = &cmd[i];
+	}
+	/* A write to what is open for reading. */
+	cmd[2].flags = TRANSPORT_WRITE;
+	assert_int_equal(ops->submit(f.q, all, 8), 8);
+	while (n < 8) {
+		ret = ops->reap(f.q, done, 8, 1, 5000);
+		assert_true(ret > 0);
+		n += (unsigned int)ret;
+	}
+	for (i = 0; i < 8; i++) {
+		assert_int_equal(cmd[i].error, i == 2 ? -EBADF : 0);
+		assert_int_equal(cmd[i].nvme_status, 0);
+		free(iov[i].iov_base);
+	}
+	teardown(&f);
+}
+
 /* A node that fails all of it. */
 static void run_broken(const struct transport_ops *ops)
 {
@@ -364,6 +403,7 @@ static bool have_uring(void)
 
 BOTH(random)
 BOTH(errors)
+BOTH(third)
 BOTH(broken)
 BOTH(waiting)
 BOTH(freeing)
@@ -374,6 +414,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_block_random),  cmocka_unit_test(test_uring_random),
 		cmocka_unit_test(test_block_errors),  cmocka_unit_test(test_uring_errors),
+		cmocka_unit_test(test_block_third),   cmocka_unit_test(test_uring_third),
 		cmocka_unit_test(test_block_broken),  cmocka_unit_test(test_uring_broken),
 		cmocka_unit_test(test_block_waiting), cmocka_unit_test(test_uring_waiting),
 		cmocka_unit_test(test_block_freeing), cmocka_unit_test(test_uring_freeing),

@@ -41,6 +41,12 @@ ACCEL_API void accel_ctx_unref(struct accel_ctx *ctx);
 /** Where messages go (nowhere at first) and down to which level. fn may run in any thread. */
 ACCEL_API void accel_ctx_set_log(struct accel_ctx *ctx, accel_log_fn fn, void *arg,
 				 enum accel_log_level level);
+/**
+ * The Host NQN by which targets know this host, unless a device's name says another one: of /etc/nvme/hostnqn, else
+ * made from /etc/nvme/hostid or /etc/machine-id; without any of these it is another one in each instance. It lives as
+ * long as the instance. NULL: ctx is NULL.
+ */
+ACCEL_API const char *accel_ctx_host_nqn(const struct accel_ctx *ctx);
 
 #ifdef __cplusplus
 }

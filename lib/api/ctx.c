@@ -150,6 +150,11 @@ struct accel_ctx *accel_ctx_ref(struct accel_ctx *ctx)
 	return ctx;
 }
 
+const char *accel_ctx_host_nqn(const struct accel_ctx *ctx)
+{
+	return ctx ? ctx->env.hostnqn : NULL;
+}
+
 void accel_ctx_unref(struct accel_ctx *ctx)
 {
 	unsigned int i;

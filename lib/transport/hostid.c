@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "../engine/digest.h"
 #include "../nvmetcp/nvme.h"
@@ -38,6 +39,15 @@ static bool line(const char *dir, const char *name, char *text, size_t room)
 	for (n = (ssize_t)strlen(text); n > 0 && text[n - 1] == ' '; n--)
 		text[n - 1] = '\0';
 	return n > 0;
+}
+
+/* Whether the file has anything in it; one that may not be read has. */
+static bool is_there(const char *dir, const char *name)
+{
+	char path[512];
+	struct stat st;
+
+	return snprintf(path, sizeof(path), "%s/%s", dir, name) < (int)sizeof(path) && !stat(path, &st) && st.st_size;
 }
 
 static int hex(char c)
@@ -105,15 +115,20 @@ static void make_id(const char *etc, uint8_t id[16])
 	id[8] = (id[8] & 0x3f) | 0x80;
 }
 
-void hostid_read(const char *etc, char nqn[NVME_NQN_MAX + 1], uint8_t id[16])
+const char *hostid_read(const char *etc, char nqn[NVME_NQN_MAX + 1], uint8_t id[16])
 {
 	char text[NVME_NQN_FIELD + 2];
+	const char *bad = NULL;
 	bool have_nqn, have_id;
 
 	have_nqn = line(etc, "nvme/hostnqn", text, sizeof(text)) && nqn_ok(text);
 	if (have_nqn)
 		strcpy(nqn, text);
+	else if (is_there(etc, "nvme/hostnqn"))
+		bad = "nvme/hostnqn";
 	have_id = line(etc, "nvme/hostid", text, sizeof(text)) && parse_id(text, id);
+	if (!have_id && !bad && is_there(etc, "nvme/hostid"))
+		bad = "nvme/hostid";
 	if (!have_id && have_nqn && strncmp(nqn, NQN_UUID, strlen(NQN_UUID)) == 0)
 		have_id = parse_id(nqn + strlen(NQN_UUID), id);
 	if (!have_id)
@@ -123,4 +138,5 @@ void hostid_read(const char *etc, char nqn[NVME_NQN_MAX + 1], uint8_t id[16])
 			 NQN_UUID "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", id[0], id[1],
 			 id[2], id[3], id[4], id[5], id[6], id[7], id[8], id[9], id[10], id[11], id[12], id[13], id[14],
 			 id[15]);
+	return bad;
 }

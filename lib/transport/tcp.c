@@ -43,6 +43,7 @@ static int tcp_open(struct transport_env *env, const char *text, struct transpor
 		transport_log(env, TCP_LOG_ERROR, "this host has no NQN; give one by ?hostnqn=");
 		return -EINVAL;
 	}
+	tcp_host_tell(env);
 	memcpy(host, name.host, sizeof(host));
 	if (!name.nqn[0]) {
 		ret = tcp_find_subsystem(env, &name);

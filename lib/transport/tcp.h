@@ -280,6 +280,8 @@ bool tcp_is_final(int error);
 int tcp_take_namespace(struct transport_dev *dev);
 /* Says of an association that nobody was there to make it with. */
 void tcp_assoc_tell(const struct transport_dev *dev, int error);
+/* Once an instance: this host's name is not what its files seem to say. */
+void tcp_host_tell(struct transport_env *env);
 /* Most bytes of one command. */
 uint64_t tcp_max_nbytes(const struct transport_dev *dev);
 

@@ -428,6 +428,15 @@ void tcp_assoc_tell(const struct transport_dev *dev, int error)
 		      addr);
 }
 
+void tcp_host_tell(struct transport_env *env)
+{
+	const char *bad = __atomic_exchange_n(&env->hostid_bad, NULL, __ATOMIC_RELAXED);
+
+	if (bad)
+		transport_log(env, TCP_LOG_WARNING, "/etc/%s is malformed or may not be read, and not used: the Host NQN is "
+			      "%s", bad, env->hostnqn);
+}
+
 void tcp_assoc_keep(struct transport_dev *dev, uint64_t now)
 {
 	int ret;

@@ -470,6 +470,7 @@ int tcp_scan(struct transport_env *env, const char *options, int (*found)(void *
 	ret = tcp_name_host(env, options, &name);
 	if (ret)
 		return ret;
+	tcp_host_tell(env);
 	ret = discover(env, &name, &list);
 	if (ret && ret != -ECONNREFUSED)
 		transport_log(env, TCP_LOG_WARNING, "discovery at %.100s: %s", options, strerror(-ret));

@@ -168,7 +168,7 @@ static int port(const struct parser *p, const char *s, size_t n)
 
 	if (number(s, n, 65535, &v) || !v)
 		return wrong(p, "the port is not a number from 1 to 65535");
-	snprintf(p->name->port, sizeof(p->name->port), "%u", v);
+	snprintf(p->name->port, sizeof(p->name->port), "%u", (uint16_t)v);
 	return 0;
 }
 

@@ -27,7 +27,7 @@ int transport_env_init(struct transport_env *env)
 	if (!env->soft)
 		return -ENOMEM;
 	pthread_mutex_init(&env->soft->lock, NULL);
-	hostid_read("/etc", env->hostnqn, env->hostid);
+	env->hostid_bad = hostid_read("/etc", env->hostnqn, env->hostid);
 	env->sysfs = "/sys";
 	env->devdir = "/dev";
 	return 0;

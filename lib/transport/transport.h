@@ -26,6 +26,7 @@ struct transport_env {
 	 * (/etc/nvme/hostnqn, /etc/nvme/hostid), else made from /etc/machine-id. Set by transport_env_init().
 	 */
 	char hostnqn[224];
+	const char *hostid_bad;		/* a file of /etc that is no such thing, until it has been told of; NULL: none */
 	uint8_t hostid[16];
 	const char *sysfs, *devdir;	/* "/sys", "/dev"; tests have trees of their own */
 };

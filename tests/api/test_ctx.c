@@ -47,6 +47,7 @@ static void test_references(void **state)
 	accel_ctx_unref(ctx);
 	accel_ctx_unref(ctx);
 	accel_ctx_unref(NULL);
+	assert_null(accel_ctx_host_nqn(NULL));
 	assert_null(accel_ctx_ref(NULL));
 	for (i = 0; i < 3; i++)
 		accel_ctx_unref(ctx_new());

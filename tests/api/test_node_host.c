@@ -13,6 +13,7 @@ static const uint8_t uuid[16] = { 0xf8, 0x1d, 0x4f, 0xae, 0x7d, 0xec, 0x11, 0xd0
 struct host {
 	char nqn[224];
 	uint8_t id[16];
+	const char *bad;
 };
 
 static struct host host_of(const struct tree *t)
@@ -20,7 +21,7 @@ static struct host host_of(const struct tree *t)
 	struct host h;
 
 	memset(&h, 0x55, sizeof(h));
-	hostid_read(t->root, h.nqn, h.id);
+	h.bad = hostid_read(t->root, h.nqn, h.id);
 	assert_true(strlen(h.nqn) <= 223);
 	assert_memory_equal(h.nqn, "nqn.", 4);
 	return h;
@@ -66,12 +67,19 @@ static void test_malformed(void **state)
 	tree_new(&t);
 	tree_put(&t, "machine-id", "0123456789abcdef0123456789abcdef\n");
 	made = host_of(&t);
+	assert_null(made.bad);
 	for (i = 0; i < sizeof(nqns) / sizeof(nqns[0]); i++) {
 		tree_put(&t, "nvme/hostnqn", nqns[i]);
 		tree_put(&t, "nvme/hostid", ids[i]);
 		h = host_of(&t);
 		assert_string_equal(h.nqn, made.nqn);
 		assert_memory_equal(h.id, made.id, 16);
+		assert_string_equal(h.bad, "nvme/hostnqn");
+		tree_put(&t, "nvme/hostnqn", "nqn.2026-11.test:h\n");
+		assert_string_equal(host_of(&t).bad, "nvme/hostid");
+		tree_put(&t, "nvme/hostid", UUID "\n");
+		assert_null(host_of(&t).bad);
+		tree_put(&t, "nvme/hostid", ids[i]);
 	}
 	/* 223 characters are the most. */
 	memset(longest, 'x', sizeof(longest));

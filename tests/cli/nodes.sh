@@ -119,12 +119,14 @@ if [ -x "$acceld" ]; then
 	"$acceld" -l 127.0.0.1:0 2>log &
 	daemon=$!
 	tries=0
-	while ! grep -q 'ready' log && [ $tries -lt 100 ]; do sleep 0.1; tries=$((tries + 1)); done
+	while ! grep -qs 'ready' log && [ $tries -lt 100 ]; do sleep 0.1; tries=$((tries + 1)); done
 	port=$(sed -n 's/.*listening addr=127.0.0.1:\([0-9]*\).*/\1/p' log)
 	ok "discovery" "$ACCEL" list --discover "127.0.0.1:$port" --transport tcp
 	is "  lists its accelerators" 7 "$(grep -c "^tcp://127.0.0.1:$port/" out)"
 	ok "list -v" "$ACCEL" list -v --discover "127.0.0.1:$port" --transport tcp
 	is "  says address and keep alive" 7 "$(grep -cE "traddr=127.0.0.1,trsvcid=$port +- +[0-9]+ " out)"
+	is "  and this host's name, the last word" 1 "$(tail -n 1 out | grep -cE '^Host NQN: nqn\..')"
+	me=$(sed -n 's/^Host NQN: //p' out)
 	ok "list -o json says the same without -v" "$ACCEL" list -o json --discover "127.0.0.1:$port" --transport tcp
 	is "  with the same keys for all" 1 "$(python3 -c 'import json
 d = json.load(open("out"))
@@ -164,7 +166,6 @@ print(d["connections"] > 0 and d["admin_commands"] > 0 and d["errors"] is not No
 	kill "$daemon"
 	wait "$daemon" 2>/dev/null
 	# Those who may not, or not now; an ordinary disk.
-	me=nqn.2026-11.test:me
 	printf '[daemon]\nmax_ctrls = 1\n[subsystem %s]\nhost = nqn.2026-11.test:other\n[subsystem %s]\nallow_any_host = yes
 [namespace 1]\ntype = digest\n[namespace 2]\ntype = cipher\n[namespace 9]\ntype = ram\nsize = 1M\n' $nqn:a $nqn:b >conf
 	# begin: a daemon with the configuration conf; its address in $at
@@ -185,7 +186,9 @@ print(d["connections"] > 0 and d["admin_commands"] > 0 and d["errors"] is not No
 	}
 	begin
 	one "a host that is not listed" 3 "the target must list this host: host = $me in acceld.conf" \
-		"$at/$nqn:a?nsid=1&hostnqn=$me"
+		"$at/$nqn:a?nsid=1"
+	one "  by another name" 3 "must list this host: host = nqn.2026-11.test:me in" \
+		"$at/$nqn:a?nsid=1&hostnqn=nqn.2026-11.test:me"
 	one "an ordinary disk" 3 'namespace 9 is an ordinary disk, no accelerator' "$at/$nqn:b?nsid=9"
 	run "$ACCEL" info "$at/$nqn:b"
 	is "several accelerators" "2 1" "$rc $(grep -c '2 accelerators in the subsystem; say which one by ?nsid=N' err)"

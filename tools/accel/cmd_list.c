@@ -44,11 +44,19 @@ static void text(FILE *f, struct json_object *root)
 /* The values are the same; there are only more of them than a line has room for. */
 static void text_verbose(FILE *f, struct json_object *root)
 {
+	struct json_object *nqn = NULL;
+	size_t n = json_object_array_length(root);
+
 	text(f, root);
-	if (!json_object_array_length(root))
+	if (!n)
 		return;
 	fputc('\n', f);
 	out_table(f, root, names_path_columns, NULL);
+	/* Cards of another interface do not have it. */
+	while (n && !json_object_object_get_ex(json_object_array_get_idx(root, n - 1), "host_nqn", &nqn))
+		n--;
+	if (n)
+		fprintf(f, "\nHost NQN: %s\n", json_object_get_string(nqn));
 }
 
 /* The operations of a device, each once. */
@@ -85,6 +93,7 @@ static struct json_object *entry(struct tool *t, const struct accel_dev_info *in
 	add_functions(o, dev);
 	out_add_str(o, "uuid", names_uuid(uuid, info->uuid));
 	names_path(o, dev);
+	out_add_str(o, "host_nqn", accel_ctx_host_nqn(t->ctx));
 	accel_dev_close(dev);
 	return o;
 }

@@ -14,7 +14,8 @@ static const struct tool_opt common_opts[] = {
 static const struct tool_opt device_opts[] = {
 	{ 'd', NULL, "DEVICE", NULL, NULL },
 	{ 'D', "device", "DEVICE",
-	  "use this accelerator: /dev/nvme0n1, uuid:..., name:..., soft:, soft:threads=2",
+	  "use this accelerator: /dev/nvme0n1, /dev/ng0n1, tcp://HOST/NQN?nsid=N, uuid:..., name:..., soft:, "
+	  "soft:threads=2; see accel(1), DEVICES",
 	  "-d, -D, --device=DEVICE" },
 	{ OPT_SOFTWARE, "software", NULL, "use the software accelerator", NULL },
 	{ OPT_HARDWARE, "hardware", NULL, "use hardware or fail", NULL },
@@ -24,8 +25,8 @@ static const struct tool_opt device_opts[] = {
 /* As above, where -d is gzip's. */
 static const struct tool_opt device_gzip_opts[] = {
 	{ 'D', "device", "DEVICE",
-	  "use this accelerator: /dev/nvme0n1, uuid:..., name:..., soft:, soft:threads=2; "
-	  "-d DEVICE does it too if DEVICE has one of these forms", NULL },
+	  "use this accelerator: /dev/nvme0n1, /dev/ng0n1, tcp://HOST/NQN?nsid=N, uuid:..., name:..., soft:, "
+	  "soft:threads=2; see accel(1), DEVICES; -d DEVICE does it too if DEVICE has one of these forms", NULL },
 	{ OPT_SOFTWARE, "software", NULL, "use the software accelerator", NULL },
 	{ OPT_HARDWARE, "hardware", NULL, "use hardware or fail", NULL },
 	{ 0 },

@@ -94,8 +94,15 @@ int tool_file_error(const struct tool *t, const char *file, const char *doing, i
 			  file_advice(err));
 }
 
-static const char *lib_advice(int err)
+static const char *lib_advice(const char *subject, int err)
 {
+	/* No node, no group; and what there is has to be asked for. */
+	bool remote = subject && !strncmp(subject, "tcp://", 6);
+
+	if (remote && (err == -ENOENT || err == -ENODEV))
+		return " (see what there is: accel list --discover HOST:PORT)";
+	if (remote && (err == -EACCES || err == -EPERM))
+		return " (the target decides who may)";
 	switch (-err) {
 	case EACCES:
 	case EPERM:
@@ -120,10 +127,14 @@ int tool_lib_error(const struct tool *t, const char *subject, int err)
 int tool_lib_failed(const struct tool *t, const char *subject, int err, unsigned int said)
 {
 	/* The library's own jobs take memory by the piece; a lease is what a device gives. */
-	if (!said && err == -ENOMEM && t->dev && strcmp(accel_dev_info(t->dev)->transport, "soft"))
-		tool_error(t, subject, "the target has no memory for slots (slot_memory in acceld.conf)");
+	const char *way = t->dev ? accel_dev_info(t->dev)->transport : "soft";
+
+	if (!said && err == -ENOMEM && strcmp(way, "soft"))
+		tool_error(t, subject, "the %s", strcmp(way, "pcie") ?
+			   "target has no memory for slots (slot_memory in acceld.conf)" :
+			   "device has no memory for slots now");
 	else if (!said)
-		tool_error(t, subject, "%s%s", accel_strerror(err), lib_advice(err));
+		tool_error(t, subject, "%s%s", accel_strerror(err), lib_advice(subject, err));
 	switch (-err) {
 	case ENODEV:
 	case ENOENT:

@@ -100,7 +100,9 @@ ACCEL_API void accel_queue_free(struct accel_queue *queue);
  * One job, from start to end, with a lease and queue that the device handle keeps for the purpose (an idle
  * one is reused; threads may call at once). 0: see *result for the job's outcome. -EBUSY: no slot in time;
  * -EINVAL: an argument, or the plan is not sealed; -ENOMEM; -ENODEV: the device is gone, and the policy does
- * not let the CPU do it.
+ * not let the CPU do it. With ACCEL_PREFER_DEVICE a way to the device that is down is waited for during half of
+ * timeout_ms at most (5 s at most for a job that is under way); then the CPU does the job (ACCEL_EXEC_FALLBACK), and
+ * calls of the next few seconds do not wait again.
  */
 ACCEL_API int accel_run(struct accel_dev *dev, const struct accel_plan *plan, const void *in, size_t in_len,
 			void *out, size_t out_max, const struct accel_params *params, int timeout_ms,
@@ -123,8 +125,8 @@ ACCEL_API int accel_run_many(struct accel_lease *lease, const struct accel_plan 
  *
  * This and the other calls that do one thing to memory take any number of bytes (work beyond a job's limit
  * is split where the format allows it and done by the CPU where it does not), wait at most timeout_ms for the
- * device, and return 0 or -errno. Several members or frames are decompressed one after
- * the other, and zero bytes behind them are padding.
+ * device, which the CPU replaces when the way to it is down (as in accel_run()), and return 0 or -errno. Several
+ * members or frames are decompressed one after the other, and zero bytes behind them are padding.
  * -ENOSPC: out is too small (*out_len then says what would do, 0 if unknown); -EBADMSG: corrupt data, a wrong
  * tag, or something else behind the data; -ENOTSUP: neither device nor CPU can; -EINVAL: an argument, or
  * input and output overlap; -EBUSY: no slot in time; -ETIMEDOUT; -EIO.

@@ -63,14 +63,17 @@ struct accel_stream_info {
  * should the lease end. What goes out is one standard file: gzip (one member, or BGZF), zlib, deflate, LZ4
  * frames, zstd frames; see Documentation/stream-format.rst. A stream needs less than 48 MiB, whatever its
  * length. One thread at a time. Waits up to timeout_ms for the lease.
- * -EBUSY: no lease; -EINVAL: opts; -ENOTSUP: the device lacks it, and ACCEL_STREAM_DEVICE_ONLY; -ENOMEM.
+ * A device that goes away is replaced with the CPU, unless ACCEL_STREAM_DEVICE_ONLY: accel_stream_info() tells.
+ * -EBUSY: no lease; -EINVAL: opts; -ENOTSUP: the device lacks it, -ENODEV: it is gone, and
+ * ACCEL_STREAM_DEVICE_ONLY; -ENOMEM.
  */
 ACCEL_API int accel_stream_open(struct accel_dev *dev, const struct accel_stream_opts *opts,
 				struct accel_stream **stream);
 /**
  * Gives input; returns how many bytes were taken (copied or worked on; the caller's buffer is free
  * again). Waits for the oldest job if there is neither room nor output.
- * -EAGAIN: there is output, which must be read first. -EBADMSG: corrupt data; -ETIMEDOUT; -EIO; -EFBIG.
+ * -EAGAIN: there is output, which must be read first. -EBADMSG: corrupt data; -ETIMEDOUT; -EIO; -EFBIG;
+ * -ENOTCONN, -ENODEV: the way to the device was lost and is not back in time.
  * After an error nothing more can be written, and accel_stream_read() gives what was right before it. Input
  * behind the last member is taken and ignored.
  */

@@ -118,7 +118,17 @@ struct accel_dev {
 	enum transport_hold held;
 	struct accel_lease *locked;	/* accel_dev_lock() */
 	struct run_pool *pool;
+	uint64_t down_ns;		/* atomic; see dev_down() */
 };
+
+/*
+ * A way to the device that is down is waited for so long; and where the CPU can do the work instead. Who waits for
+ * ever waits for it no longer either.
+ */
+#define PATH_WAIT_MS 30000
+#define PATH_PREFER_MS 5000
+#define DEV_DOWN_MIN_MS 1000u		/* of waiting in vain, before others need not wait any more */
+#define DEV_DOWN_MS 5000u		/* after which a way that was down is waited for again */
 
 static inline bool dev_stale(const struct accel_dev *dev)
 {
@@ -134,6 +144,22 @@ int dev_open_name(struct accel_ctx *ctx, const char *name, struct accel_dev **de
 int dev_identify(struct accel_dev *dev, struct wire_id *id);
 void dev_info_from_id(const struct accel_dev *dev, const struct wire_id *id, struct accel_dev_info *info);
 /* One whole page or block at an offset; an NVMe status becomes -EIO (with Access Denied -EACCES). */
+/*
+ * The way to the device was waited for in vain a moment ago: what begins now tries once and does not wait again.
+ */
+static inline bool dev_down(const struct accel_dev *dev, uint64_t now)
+{
+	uint64_t since = __atomic_load_n(&dev->down_ns, __ATOMIC_RELAXED);
+
+	return since && now - since < DEV_DOWN_MS * API_NS_PER_MS;
+}
+
+/* 0: it is there. */
+static inline void dev_set_down(struct accel_dev *dev, uint64_t now)
+{
+	__atomic_store_n(&dev->down_ns, now, __ATOMIC_RELAXED);
+}
+
 int dev_read(struct accel_dev *dev, uint64_t offset, void *buf, size_t nbytes, int timeout_ms);
 int dev_write(struct accel_dev *dev, uint64_t offset, const void *buf, size_t nbytes, int timeout_ms);
 
@@ -170,7 +196,8 @@ static inline bool lease_ended(const struct accel_lease *lease)
 }
 
 void lease_set_ended(struct accel_lease *lease);
-int lease_acquire(struct accel_dev *dev, const struct accel_lease_opts *opts, int timeout_ms,
+/* path_ms: for a way to the device that is down, at most; within timeout_ms. */
+int lease_acquire(struct accel_dev *dev, const struct accel_lease_opts *opts, int timeout_ms, int path_ms,
 		  struct accel_lease **lease);
 /* For accel_dev_close(): gives up the lock, if there is one. */
 void lease_unlock_dev(struct accel_dev *dev);

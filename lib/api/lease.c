@@ -22,9 +22,6 @@
 /* At least, for a renewal: a device that answers late is still there. */
 #define RENEW_MIN_MS 1000
 
-/* And so may a path be down; who waits for ever waits for it no longer than this. */
-#define PATH_WAIT_MS 30000
-
 /* What became of one attempt at one record. */
 enum attempt { GRANTED, TAKEN, FULL, NO_MEMORY, FAILED };
 
@@ -137,10 +134,12 @@ static void sleep_ms(unsigned int ms)
 }
 
 /* *sent_ns: before the claim that was granted. */
-static int claim_wait(struct accel_dev *dev, struct wire_claim *claim, uint64_t deadline,
+static int claim_wait(struct accel_dev *dev, struct wire_claim *claim, uint64_t deadline, int path_ms,
 		      struct wire_lease *page, uint32_t *index, uint64_t *sent_ns)
 {
-	uint64_t memory_deadline = api_deadline(MEMORY_WAIT_MS), path_deadline = api_deadline(PATH_WAIT_MS);
+	uint64_t memory_deadline = api_deadline(MEMORY_WAIT_MS), path_deadline = api_deadline(path_ms);
+	uint64_t begin = api_now_ns();
+	bool down = dev_down(dev, begin);
 	unsigned int backoff = BACKOFF_MIN_MS;
 	int err = 0, left;
 
@@ -148,10 +147,13 @@ static int claim_wait(struct accel_dev *dev, struct wire_claim *claim, uint64_t 
 		*sent_ns = api_now_ns();
 		switch (try_all(dev, claim, page, index, &err)) {
 		case GRANTED:
+			dev_set_down(dev, 0);
 			return 0;
 		case FAILED:
-			if (err == -ENOTCONN && api_left_ms(path_deadline) && api_left_ms(deadline))
+			if (err == -ENOTCONN && !down && api_left_ms(path_deadline) && api_left_ms(deadline))
 				break;
+			if (err == -ENOTCONN && (down || api_now_ns() - begin > DEV_DOWN_MIN_MS * API_NS_PER_MS))
+				dev_set_down(dev, api_now_ns());
 			return err == -EIO || err == -ENOTCONN ? -ENODEV : err;
 		case NO_MEMORY:
 			if (!api_left_ms(memory_deadline) || !api_left_ms(deadline))
@@ -304,7 +306,7 @@ static void give_back(struct accel_dev *dev, uint32_t index, struct wire_claim *
 	lease_page_write(dev, index, claim, LEASE_IO_MS);
 }
 
-int lease_acquire(struct accel_dev *dev, const struct accel_lease_opts *opts, int timeout_ms,
+int lease_acquire(struct accel_dev *dev, const struct accel_lease_opts *opts, int timeout_ms, int path_ms,
 		  struct accel_lease **out)
 {
 	uint64_t deadline = api_deadline(timeout_ms);
@@ -316,7 +318,7 @@ int lease_acquire(struct accel_dev *dev, const struct accel_lease_opts *opts, in
 
 	ret = lease_claim_fill(dev, opts, &claim);
 	if (!ret)
-		ret = claim_wait(dev, &claim, deadline, &page, &index, &sent_ns);
+		ret = claim_wait(dev, &claim, deadline, path_ms, &page, &index, &sent_ns);
 	if (!ret) {
 		claim.epoch = page.epoch;
 		ret = lease_new(dev, &page, &claim, index, sent_ns, out);
@@ -340,7 +342,7 @@ int accel_lease_acquire(struct accel_dev *dev, const struct accel_lease_opts *op
 		return -EINVAL;
 	if (dev_stale(dev))
 		return -ESTALE;
-	return lease_acquire(dev, opts, timeout_ms, lease);
+	return lease_acquire(dev, opts, timeout_ms, PATH_WAIT_MS, lease);
 }
 
 void lease_set_ended(struct accel_lease *lease)

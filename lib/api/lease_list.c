@@ -183,7 +183,7 @@ int accel_dev_lock(struct accel_dev *dev, int timeout_ms)
 		return -EALREADY;
 	opts.flags = ACCEL_LEASE_EXCLUSIVE;
 	opts.duration_ms = BASE_MAX(BASE_MIN(LOCK_MS, dev->id.leasemax_ms), dev->id.leasemin_ms);
-	ret = lease_acquire(dev, &opts, timeout_ms, &lease);
+	ret = lease_acquire(dev, &opts, timeout_ms, PATH_WAIT_MS, &lease);
 	if (ret)
 		return ret;
 	/* Nobody else can have got it meanwhile: the device grants an exclusive lease once. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* One-line calls whose work splits into independent jobs: checksums by combining, erasure codes by range. */
+#include <errno.h>
 #include <stdlib.h>
 #include "oneline.h"
 
@@ -15,10 +16,16 @@ struct hold {
 	bool own;
 };
 
+/* Without a lease afterwards, and 0: the device is not to be reached, and the CPU does the work. */
 static int hold_take(struct hold *h, struct accel_dev *dev, int timeout_ms)
 {
+	int err, path_ms = timeout_ms < 0 ? PATH_PREFER_MS : BASE_MIN(timeout_ms / 2, PATH_PREFER_MS);
+
 	h->dev = dev;
-	return lease_for(dev, 0, timeout_ms, &h->lease, &h->own);
+	err = lease_for(dev, 0, timeout_ms, path_ms, &h->lease, &h->own);
+	if (err)
+		h->lease = NULL;
+	return err == -ENODEV ? 0 : err;
 }
 
 static void hold_done(struct hold *h)
@@ -37,17 +44,40 @@ static bool lease_was_lost(int err, const struct accel_result *r, size_t n)
 	return err == -ESTALE;
 }
 
+static int hold_cpu(const struct hold *h, const struct accel_plan *plan, struct accel_job *jobs,
+		    struct accel_result *results, size_t n)
+{
+	int err = 0;
+	size_t i;
+
+	for (i = 0; i < n && !err; i++) {
+		memset(&results[i], 0, sizeof(results[i]));
+		err = cpu_run(h->dev->ctx, jobs[i].plan ? jobs[i].plan : plan, jobs[i].params, jobs[i].in, jobs[i].nin,
+			      jobs[i].out, jobs[i].nout, ACCEL_EXEC_FALLBACK, &results[i]);
+		results[i].user_data = jobs[i].user_data;
+	}
+	return err;
+}
+
+static int hold_jobs(const struct hold *h, const struct accel_plan *plan, struct accel_job *jobs,
+		     struct accel_result *results, size_t n, uint64_t deadline)
+{
+	if (!h->lease)
+		return hold_cpu(h, plan, jobs, results, n);
+	return accel_run_many(h->lease, plan, jobs, results, n, api_left_ms(deadline));
+}
+
 /* All of them; once more under another lease if ours came to its end: a device restarted, a path was away. */
 static int hold_run(struct hold *h, const struct accel_plan *plan, struct accel_job *jobs, struct accel_result *results,
 		    size_t n, uint64_t deadline)
 {
-	int err = accel_run_many(h->lease, plan, jobs, results, n, api_left_ms(deadline)), i;
+	int err = hold_jobs(h, plan, jobs, results, n, deadline), i;
 
-	for (i = 0; i < HOLD_TRIES && h->own && lease_was_lost(err, results, n); i++) {
+	for (i = 0; i < HOLD_TRIES && h->lease && h->own && lease_was_lost(err, results, n); i++) {
 		hold_done(h);
 		err = hold_take(h, h->dev, api_left_ms(deadline));
 		if (!err)
-			err = accel_run_many(h->lease, plan, jobs, results, n, api_left_ms(deadline));
+			err = hold_jobs(h, plan, jobs, results, n, deadline);
 	}
 	return err;
 }

@@ -359,6 +359,8 @@ static bool path_gone(struct accel_queue *q, const struct req *r, uint64_t now)
 	if (now - q->down_ns <= most)
 		return false;
 	q->skip_ns = now + QUEUE_PREFER_MS * API_NS_PER_MS;
+	if (now - q->down_ns > DEV_DOWN_MIN_MS * API_NS_PER_MS)
+		dev_set_down(q->dev, now);
 	return true;
 }
 

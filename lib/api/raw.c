@@ -5,6 +5,7 @@
 
 #define RAW_NIOV 1024u
 #define PAGE_ATTEMPTS 3
+#define DOWN_TRY_MS 300u		/* for the way to a device that was away a moment ago */
 
 static struct transport_queue *raw_queue_get(struct accel_dev *dev, int *err)
 {
@@ -55,9 +56,10 @@ static int raw_command(struct accel_dev *dev, struct transport_cmd *cmd, int tim
 }
 
 static int raw_rw(struct accel_dev *dev, uint32_t flags, uint64_t offset, const struct iovec *iov,
-		  unsigned int niov, int timeout_ms, uint16_t *nvme_status)
+		  unsigned int niov, uint64_t give_up_ns, int timeout_ms, uint16_t *nvme_status)
 {
-	struct transport_cmd cmd = { .flags = flags, .niov = niov, .off = offset, .iov = iov };
+	struct transport_cmd cmd = { .flags = flags, .niov = niov, .off = offset, .iov = iov,
+				     .give_up_ns = give_up_ns };
 	uint64_t mask;
 	int ret;
 
@@ -77,13 +79,13 @@ static int raw_rw(struct accel_dev *dev, uint32_t flags, uint64_t offset, const 
 int accel_raw_read(struct accel_dev *dev, uint64_t offset, const struct iovec *iov, unsigned int niov,
 		   int timeout_ms, uint16_t *nvme_status)
 {
-	return raw_rw(dev, TRANSPORT_READ, offset, iov, niov, timeout_ms, nvme_status);
+	return raw_rw(dev, TRANSPORT_READ, offset, iov, niov, 0, timeout_ms, nvme_status);
 }
 
 int accel_raw_write(struct accel_dev *dev, uint64_t offset, const struct iovec *iov, unsigned int niov,
 		    int timeout_ms, uint16_t *nvme_status)
 {
-	return raw_rw(dev, TRANSPORT_WRITE, offset, iov, niov, timeout_ms, nvme_status);
+	return raw_rw(dev, TRANSPORT_WRITE, offset, iov, niov, 0, timeout_ms, nvme_status);
 }
 
 int accel_raw_identify(struct accel_dev *dev, void *page)
@@ -115,13 +117,15 @@ static bool path_error(int ret)
  */
 static int page_command(struct accel_dev *dev, uint32_t flags, uint64_t offset, const struct iovec *iov, int timeout_ms)
 {
-	uint64_t deadline = api_deadline(timeout_ms);
+	uint64_t now = api_now_ns(), deadline = api_deadline(timeout_ms);
+	bool down = dev_down(dev, now);
 	uint16_t status = 0;
 	int ret, i = 0;
 
 	do {
-		ret = raw_rw(dev, flags, offset, iov, 1, api_left_ms(deadline), &status);
-	} while (path_error(ret) && ++i < PAGE_ATTEMPTS && api_left_ms(deadline));
+		ret = raw_rw(dev, flags, offset, iov, 1, down ? now + DOWN_TRY_MS * API_NS_PER_MS : 0,
+			     api_left_ms(deadline), &status);
+	} while (path_error(ret) && !(down && ret == -ENOTCONN) && ++i < PAGE_ATTEMPTS && api_left_ms(deadline));
 	return ret ? ret : status_errno(status);
 }
 

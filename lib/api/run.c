@@ -109,13 +109,13 @@ struct accel_lease *lock_lease(struct accel_dev *dev)
 	return lease;
 }
 
-static int own_lease(struct accel_dev *dev, uint64_t deadline, struct accel_lease **lease)
+static int own_lease(struct accel_dev *dev, uint64_t deadline, int path_ms, struct accel_lease **lease)
 {
 	struct accel_lease_opts opts = ACCEL_INIT(struct accel_lease_opts);
 
 	opts.flags = ACCEL_LEASE_PREEMPTIBLE;
 	opts.slots_wanted = BASE_MAX(BASE_MIN(16u, dev->id.nslot / 4), 1u);
-	return lease_acquire(dev, &opts, api_left_ms(deadline), lease);
+	return lease_acquire(dev, &opts, api_left_ms(deadline), path_ms, lease);
 }
 
 /* Whether the pool's lease is the one to use now. */
@@ -128,7 +128,7 @@ static bool lease_fits(const struct run_pool *pool, const struct accel_lease *lo
 
 /* With the lock held at both ends: exchanges the lease. */
 static int pool_change(struct accel_dev *dev, struct run_pool *pool, struct accel_lease *locked,
-		       uint64_t deadline)
+		       uint64_t deadline, int path_ms)
 {
 	struct accel_lease *lease = locked;
 	struct remains old;
@@ -139,7 +139,7 @@ static int pool_change(struct accel_dev *dev, struct run_pool *pool, struct acce
 	pthread_mutex_unlock(&pool->lock);
 	remains_free(&old);
 	if (!locked)
-		ret = own_lease(dev, deadline, &lease);
+		ret = own_lease(dev, deadline, path_ms, &lease);
 	pthread_mutex_lock(&pool->lock);
 	pool->busy = false;
 	if (!ret) {
@@ -183,8 +183,8 @@ static int pool_take(struct run_pool *pool, struct accel_queue **q)
 }
 
 /* *lease: the pool's at that time, not referenced: only to be compared. */
-static int pool_get(struct accel_dev *dev, struct run_pool *pool, uint64_t deadline, struct accel_queue **q,
-		    const struct accel_lease **lease, bool *waited)
+static int pool_get(struct accel_dev *dev, struct run_pool *pool, uint64_t deadline, int path_ms,
+		    struct accel_queue **q, const struct accel_lease **lease, bool *waited)
 {
 	struct accel_lease *locked = lock_lease(dev);
 	int ret;
@@ -196,7 +196,7 @@ static int pool_get(struct accel_dev *dev, struct run_pool *pool, uint64_t deadl
 			ret = 0;
 			if (!lease_fits(pool, locked)) {
 				*waited = true;
-				ret = pool_change(dev, pool, locked, deadline);
+				ret = pool_change(dev, pool, locked, deadline, path_ms);
 			}
 			if (!ret)
 				ret = pool_take(pool, q);
@@ -257,6 +257,16 @@ static int run_on(struct accel_queue *q, struct accel_job *job, int timeout_ms, 
 	return result->status == ACCEL_ST_LEASE_LOST || result->status == ACCEL_ST_RESET ? -ESTALE : 0;
 }
 
+/* The CPU needs a part of the time, where it does what the device cannot be reached for. */
+static int path_ms(const struct accel_plan *plan, uint64_t deadline)
+{
+	int left = api_left_ms(deadline);
+
+	if (plan->policy != ACCEL_PREFER_DEVICE)
+		return PATH_WAIT_MS;
+	return left < 0 ? PATH_PREFER_MS : BASE_MIN(left / 2, PATH_PREFER_MS);
+}
+
 static int run_device(struct accel_dev *dev, struct accel_job *job, int timeout_ms, uint64_t deadline,
 		      struct accel_result *result)
 {
@@ -269,7 +279,7 @@ static int run_device(struct accel_dev *dev, struct accel_job *job, int timeout_
 	if (!pool)
 		return -ENOMEM;
 	for (i = 0; i < RUN_ATTEMPTS && ret == -ESTALE; i++) {
-		ret = pool_get(dev, pool, deadline, &q, &lease, &waited);
+		ret = pool_get(dev, pool, deadline, path_ms(job->plan, deadline), &q, &lease, &waited);
 		if (ret)
 			return ret;
 		/* At the first attempt hardly any time has passed, if no slot had to be waited for. */

@@ -51,6 +51,10 @@ int status_errno(uint32_t status)
 
 int stream_fail_result(struct accel_stream *s, const struct accel_result *r)
 {
+	if (r->os_error == ENOTCONN)
+		return stream_fail(s, -ENOTCONN, r->status,
+				   "%.70s: the connection was lost and is not back in time, at input byte %llu",
+				   s->dev->info.path, (unsigned long long)piece_at(s, s->settled)->in_pos);
 	return stream_fail(s, status_errno(r->status), r->status, "%s, at input byte %llu",
 			   accel_status_str(r->status), (unsigned long long)piece_at(s, s->settled)->in_pos);
 }
@@ -415,6 +419,11 @@ int accel_stream_open(struct accel_dev *dev, const struct accel_stream_opts *opt
 		err = stream_open_kind(s);
 	if (!err)
 		err = stream_lease(s);
+	/* As when the device goes away in the middle. */
+	if (err == -ENODEV && !(s->flags & ACCEL_STREAM_DEVICE_ONLY)) {
+		s->no_device = true;
+		err = 0;
+	}
 	if (err)
 		accel_stream_close(s);
 	else

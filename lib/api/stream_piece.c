@@ -101,7 +101,8 @@ void piece_pop(struct accel_stream *s)
 
 /* ---- the lease and the queue ---- */
 
-int lease_for(struct accel_dev *dev, uint32_t slots, int timeout_ms, struct accel_lease **lease, bool *own)
+int lease_for(struct accel_dev *dev, uint32_t slots, int timeout_ms, int path_ms,
+	      struct accel_lease **lease, bool *own)
 {
 	struct accel_lease_opts opts = ACCEL_INIT(struct accel_lease_opts);
 
@@ -114,7 +115,7 @@ int lease_for(struct accel_dev *dev, uint32_t slots, int timeout_ms, struct acce
 	if (*lease)
 		return 0;
 	opts.slots_wanted = slots;
-	return accel_lease_acquire(dev, &opts, timeout_ms, lease);
+	return lease_acquire(dev, &opts, timeout_ms, path_ms, lease);
 }
 
 void lease_done(struct accel_lease *lease, bool own)
@@ -135,7 +136,8 @@ void stream_unlease(struct accel_stream *s)
 
 int stream_lease(struct accel_stream *s)
 {
-	int err = lease_for(s->dev, s->depth, s->timeout_ms, &s->lease, &s->own_lease);
+	int path_ms = s->flags & ACCEL_STREAM_DEVICE_ONLY ? PATH_WAIT_MS : PATH_PREFER_MS;
+	int err = lease_for(s->dev, s->depth, s->timeout_ms, path_ms, &s->lease, &s->own_lease);
 
 	if (!err)
 		err = queue_new(s->lease, s->depth < s->lease->nslot ? s->depth : s->lease->nslot,

@@ -183,7 +183,8 @@ void piece_pop(struct accel_stream *s);
 /* Gives pending jobs to the queue and takes results from it; with wait, at least one if any job runs. */
 int piece_poll(struct accel_stream *s, bool wait);
 /* A lease for a call that takes a device: accel_dev_lock()'s, or one of our own. */
-int lease_for(struct accel_dev *dev, uint32_t slots, int timeout_ms, struct accel_lease **lease, bool *own);
+int lease_for(struct accel_dev *dev, uint32_t slots, int timeout_ms, int path_ms,
+	      struct accel_lease **lease, bool *own);
 void lease_done(struct accel_lease *lease, bool own);
 /* Takes a lease and makes the queue. */
 int stream_lease(struct accel_stream *s);

@@ -312,12 +312,101 @@ static void test_lease_cut_off(void **state)
 	accel_ctx_unref(ctx);
 }
 
+static void one_by_cpu(struct accel_dev *dev, const uint8_t *in, size_t n, uint8_t *out, size_t max, uint64_t most_ms)
+{
+	uint64_t start = now_ns();
+	uint32_t crc = 0;
+	size_t len = max;
+
+	assert_int_equal(accel_compress(dev, ACCEL_GZIP, 1, in, n, out, &len, 4000), 0);
+	assert_true(len > 0 && len < n);
+	assert_true(now_ns() - start < most_ms * 1000000);
+	start = now_ns();
+	assert_int_equal(accel_crc32c(dev, in, n, &crc, 4000), 0);
+	assert_int_equal(crc, accel_raw_crc32c(0, in, n));
+	assert_true(now_ns() - start < most_ms * 1000000);
+}
+
+/* All of it is the device's. */
+static void by_device(struct accel_stream *stream, const uint8_t *in, size_t n)
+{
+	struct accel_stream_info info;
+	uint8_t *drop = malloc(n);
+	size_t at = 0;
+	ssize_t k;
+
+	assert_non_null(drop);
+	while (at < n) {
+		k = accel_stream_write(stream, in + at, n - at);
+		if (k == -EAGAIN)
+			k = 0;
+		assert_true(k >= 0);
+		at += (size_t)k;
+		assert_true(accel_stream_read(stream, drop, n) >= 0);
+	}
+	assert_int_equal(accel_stream_finish(stream), 0);
+	while ((k = accel_stream_read(stream, drop, n)) > 0)
+		;
+	assert_int_equal(k, 0);
+	assert_int_equal(accel_stream_info(stream, &info), 0);
+	assert_true(info.jobs > 0);
+	assert_int_equal(info.cpu_jobs, 0);
+	free(drop);
+}
+
+/* The target is gone for good: the CPU does it within the caller's time, and later calls do not wait for it again. */
+static void test_by_cpu(void **state)
+{
+	struct accel_stream_opts opts = ACCEL_INIT(struct accel_stream_opts);
+	struct daemon d = { .port = 0 };
+	struct accel_ctx *ctx = ctx_new();
+	struct accel_stream *stream;
+	struct accel_dev *dev;
+	size_t n = 5u << 20, max = 6u << 20;
+	uint8_t *in = malloc(n), *out = malloc(max);
+	char name[300];
+	uint64_t begin;
+
+	(void)state;
+	assert_non_null(in);
+	assert_non_null(out);
+	fill_text(in, n);
+	find_binary(&d);
+	start(&d);
+	dev = dev_open(ctx, name_of(&d, 7, name, sizeof(name), ""));
+	one_by_cpu(dev, in, 4096, out, max, 20000);
+	stop(&d, SIGKILL);
+	one_by_cpu(dev, in, 4096, out, max, 4000);
+	one_by_cpu(dev, in, 4096, out, max, 2000);
+	one_by_cpu(dev, in, n, out, max, 4000);
+	/* Who insists on the device is told, and does not wait again either. */
+	opts.kind = ACCEL_STREAM_COMPRESS;
+	opts.alg = ACCEL_GZIP;
+	opts.flags = ACCEL_STREAM_DEVICE_ONLY;
+	begin = now_ns();
+	assert_int_equal(accel_stream_open(dev, &opts, &stream), -ENODEV);
+	assert_true(now_ns() - begin < 3000000000u);
+	/* It is there again: so is its work. */
+	start(&d);
+	opts.flags = 0;
+	sleep_ms(1500);
+	assert_int_equal(accel_stream_open(dev, &opts, &stream), 0);
+	by_device(stream, in, n);
+	accel_stream_close(stream);
+	accel_dev_close(dev);
+	accel_ctx_unref(ctx);
+	stop(&d, SIGTERM);
+	free(in);
+	free(out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each),
 		cmocka_unit_test(test_killed),
 		cmocka_unit_test(test_lease_cut_off),
+		cmocka_unit_test(test_by_cpu),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

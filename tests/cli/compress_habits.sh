@@ -185,7 +185,7 @@ if have script && script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
 	is "-f writes it there" 0 "$(grep -c 'will not write' ../tty)"
 	printf 'n\n' | script -qec "'$ACCEL' compress -k f" /dev/null >../tty 2>&1
 	is "existing output: asks at a terminal" 1 "$(grep -c 'replace it' ../tty)"
-	head -c 150000000 /dev/urandom >long
+	head -c 400000000 /dev/urandom >long
 	script -qec "'$ACCEL' compress -9 -c long >/dev/null" /dev/null >../tty 2>&1 </dev/null
 	is "a progress bar for long work at a terminal" yes "$(grep -q 'long \[[#.]*\] *[0-9]* %' ../tty && echo yes)"
 	script -qec "'$ACCEL' compress -q -9 -c long >/dev/null" /dev/null >../tty 2>&1 </dev/null

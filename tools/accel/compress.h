@@ -9,6 +9,7 @@ struct squeeze {
 	struct tool *t;
 	bool decompress, test, list, to_stdout, keep, force, restore_name, no_name, recursive, sync, verify,
 		bgzf;
+	bool told;			/* that the CPU did what was meant for a device */
 	unsigned int verbose;
 	const char *suffix;		/* -S; NULL: the format's */
 	const char *output;		/* -o */

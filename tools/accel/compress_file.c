@@ -177,6 +177,18 @@ static void report(const struct passage *p, const struct accel_stream_info *info
 		pump_who(s->t, info, info->members > 1 ? "such members" : "one large member", who, sizeof(who)));
 }
 
+/* The device that was named went away, or refused the jobs: said once. What no device can do is left to -v. */
+static void fallback(struct passage *p, const struct accel_stream_info *info)
+{
+	struct tool *t = p->s->t;
+	char who[640];
+
+	if (p->s->told || !info->cpu_jobs || !pump_passed_over(t, info))
+		return;
+	p->s->told = true;
+	tool_warning(t, p->in.name, "done by %s", pump_who(t, info, "", who, sizeof(who)));
+}
+
 /* Runs the stream; *info is what it did. */
 static int run_stream(struct passage *p, struct accel_stream *stream, struct accel_stream_info *info)
 {
@@ -238,6 +250,8 @@ static int conclude(struct passage *p, const struct accel_stream_info *info)
 		listing_add(s, &p->in, p->name ? p->name : p->in.name, p->format, info);
 	else if (s->verbose)
 		report(p, info);
+	else
+		fallback(p, info);
 	/* With garbage behind it the input holds more than the output does. */
 	return warned ? warned : remove_input(p);
 }

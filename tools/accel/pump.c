@@ -13,7 +13,12 @@ static int stream_error(struct tool *t, struct accel_stream *stream, const char 
 {
 	struct accel_stream_info info;
 
-	if (rc == -EBUSY || rc == -ENODEV || rc == -ENOTSUP)
+	if (rc == -ENODEV || rc == -ENOTCONN) {
+		tool_error(t, accel_dev_info(t->dev)->path, "connection lost, and not back in time; %s is left as it "
+			   "was (start acceld there, or use --software)", subject);
+		return TOOL_NODEV;
+	}
+	if (rc == -EBUSY || rc == -ENOTSUP)
 		return tool_lib_error(t, subject, rc);
 	if (!accel_stream_info(stream, &info) && info.error && *info.error)
 		return tool_error(t, subject, "%s", info.error);
@@ -138,7 +143,7 @@ const char *pump_who(const struct tool *t, const struct accel_stream_info *info,
 	if (!info->cpu_bytes)
 		snprintf(buf, nbytes, "%s, %s", label, accel_executor_str(info->executor));
 	else if (info->cpu_jobs)
-		snprintf(buf, nbytes, "the CPU of this process for %llu of %llu bytes, fallback (%s did not take them)",
+		snprintf(buf, nbytes, "the CPU of this process for %llu of %llu bytes, fallback (%s was lost, or refused them)",
 			 cpu, all, label);
 	else if (cpu >= all)
 		snprintf(buf, nbytes, "the CPU of this process, software (%s cannot be cut into jobs of %s)", what,

@@ -411,7 +411,7 @@ def queue_ids(d):
     text = d.text
     try:
         for i in range(5):
-            d.reload(conf("io_queues = %d" % (1 + i % 3 * 8)))
+            d.reload(conf("io_queues = %d" % (2 + i % 3 * 8)))
             time.sleep(0.1)
     finally:
         stop.set()

@@ -105,7 +105,7 @@ struct conf {
 	unsigned int max_conns;		/* TCP connections in all */
 	unsigned int max_conns_host;	/* of one Host NQN */
 	unsigned int max_ctrls;
-	unsigned int io_queues;		/* of a controller, 1..MAX_IO_QUEUES */
+	unsigned int io_queues;		/* of a controller, 2..MAX_IO_QUEUES: a host has one for leases, one for jobs */
 	unsigned int queue_depth;	/* 16..MAX_QUEUE_DEPTH */
 	uint32_t in_capsule;		/* bytes of data in a command capsule, 4096.. 65536 */
 	uint32_t max_transfer;		/* bytes; MDTS: a power of two */

@@ -191,7 +191,7 @@ static const struct key keys[] = {
 	NUMBER(max_conns, 1, 65535),
 	NUMBER(max_conns_host, 1, 65535),
 	NUMBER(max_ctrls, 1, CONF_MAX_CTRLS),
-	NUMBER(io_queues, 1, MAX_IO_QUEUES),
+	NUMBER(io_queues, 2, MAX_IO_QUEUES),
 	NUMBER(queue_depth, 16, MAX_QUEUE_DEPTH),
 	CALL(SEC_DAEMON, false, "in_capsule", set_in_capsule),
 	CALL(SEC_DAEMON, false, "max_transfer", set_max_transfer),

@@ -256,8 +256,9 @@ static uint8_t *text_memory(size_t n)
 	return p;
 }
 
-static void line_latency(struct accel_ctx *ctx, const struct daemon_proc *d)
+static void line_latency(struct accel_ctx *ctx, const struct daemon_proc *d, enum place where)
 {
+	static const char *const places[] = { "", ", 1 CPU", ", 2 CPUs" };
 	struct bare bare = { .out = JOB_OUT, .back = JOB_BACK, .spin = d->poll_us };
 	static double ns[MAX_PING];
 	unsigned int i, n = 500 * scale;
@@ -265,10 +266,13 @@ static void line_latency(struct accel_ctx *ctx, const struct daemon_proc *d)
 	uint32_t crc = accel_raw_crc32c(0, in, JOB);
 	struct pairs p = { 0 };
 	char name[192], what[64];
+	cpu_set_t allowed;
 	struct user u;
 	double ours;
 
+	check(!sched_getaffinity(0, sizeof(allowed), &allowed), "no set of processors");
 	bare_start(&bare);
+	place(where, &allowed, getpid(), d->pid, bare.pid);
 	u = user_new(ctx, daemon_name(d, NSID_ALL, name), 0, crc_stage);
 	user_ping(&u, in, crc, ns, 10);
 	same_congestion();
@@ -279,8 +283,10 @@ static void line_latency(struct accel_ctx *ctx, const struct daemon_proc *d)
 		bare_ping(&bare, ns, n);
 		pairs_add(&p, ours, p50(ns, n));
 	}
-	snprintf(what, sizeof(what), "CRC-32C of 4 KiB, depth 1, %s: p50", d->poll_us ? "polling" : "blocking");
+	snprintf(what, sizeof(what), "CRC-32C 4 KiB, depth 1, %s%s: p50", d->poll_us ? "polling" : "blocking",
+		 places[where]);
 	pairs_print(&p, what, "bare ping-pong's time", "us", 1e3);
+	place(PLACE_ANY, &allowed, getpid(), d->pid, bare.pid);
 	user_free(&u);
 	bare_stop(&bare);
 	free(in);
@@ -414,8 +420,9 @@ static void both_ways(const char *path, unsigned int threads)
 	for (i = 0; i < 2; i++)
 		daemon_start(&d[i], path, i ? POLL_US : 0, threads);
 	check(!accel_ctx_new(NULL, &ctx), "no context");
-	for (i = 0; i < 2; i++)
-		line_latency(ctx, &d[i]);
+	line_latency(ctx, &d[0], PLACE_ONE_CPU);
+	line_latency(ctx, &d[0], PLACE_TWO_CPUS);
+	line_latency(ctx, &d[1], PLACE_ANY);
 	for (i = 0; i < 2; i++)
 		line_depth(ctx, &d[i]);
 	for (i = 0; i < 2; i++)

@@ -3,11 +3,14 @@
 #ifndef BENCH_TCP_UTIL_H
 #define BENCH_TCP_UTIL_H
 
+#include <dirent.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
 #include <time.h>
 
 #define BENCH_CONGESTION "cubic"
@@ -72,6 +75,56 @@ static void pairs_print(struct pairs *p, const char *what, const char *peer, con
 	printf("  %-46s %6.2f of %-24s (%.2f..%.2f)  %9.1f / %9.1f %s\n", what, mid, peer, ratio[p->n / 4],
 	       ratio[p->n - 1 - p->n / 4], median(p->ours, p->n) / per_unit, median(p->theirs, p->n) / per_unit, unit);
 	fflush(stdout);
+}
+
+/*
+ * Where the two ends of a ping-pong sit decides more than what they do: a wake-up on the same processor is some
+ * microseconds, on another that sleeps tens. So both comparisons have their ends in the same places.
+ */
+enum place { PLACE_ANY, PLACE_ONE_CPU, PLACE_TWO_CPUS };
+
+/* The n-th processor that the process may use; -1: it has no more than n. */
+static int nth_cpu(const cpu_set_t *allowed, int n)
+{
+	int cpu;
+
+	for (cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, allowed) && !n--)
+			return cpu;
+	return -1;
+}
+
+/* All threads of a process. */
+static void pin(pid_t pid, const cpu_set_t *set)
+{
+	char path[64];
+	struct dirent *e;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	while (dir && (e = readdir(dir)))
+		if (atoi(e->d_name) > 0)
+			sched_setaffinity(atoi(e->d_name), sizeof(*set), set);
+	if (dir)
+		closedir(dir);
+}
+
+/* us goes to the first processor, the peers to the first or the second; PLACE_ANY: all go where they like. */
+static void place(enum place where, const cpu_set_t *allowed, pid_t us, pid_t peer1, pid_t peer2)
+{
+	int cpu = nth_cpu(allowed, where == PLACE_TWO_CPUS);
+	cpu_set_t first = *allowed, other = *allowed;
+
+	if (where != PLACE_ANY) {
+		CPU_ZERO(&first);
+		CPU_SET(nth_cpu(allowed, 0), &first);
+		CPU_ZERO(&other);
+		CPU_SET(cpu >= 0 ? cpu : nth_cpu(allowed, 0), &other);
+	}
+	pin(us, &first);
+	pin(peer1, &other);
+	pin(peer2, &other);
 }
 
 #endif

@@ -108,6 +108,9 @@ static inline bool tgt_send(struct tgt_conn *c, const void *p, size_t n)
 
 	while (n) {
 		k = send(c->fd, b, BASE_MIN(step, n), MSG_NOSIGNAL);
+		/* A host that has closed may have said why: that is still to be read, and then comes the end. */
+		if (k < 0 && (errno == EPIPE || errno == ECONNRESET))
+			return true;
 		if (k <= 0)
 			return false;
 		b += k;

@@ -143,7 +143,7 @@ int dev_open_name(struct accel_ctx *ctx, const char *name, struct accel_dev **de
 /* Identify, decoded. */
 int dev_identify(struct accel_dev *dev, struct wire_id *id);
 void dev_info_from_id(const struct accel_dev *dev, const struct wire_id *id, struct accel_dev_info *info);
-/* One whole page or block at an offset; an NVMe status becomes -EIO (with Access Denied -EACCES). */
+
 /*
  * The way to the device was waited for in vain a moment ago: what begins now tries once and does not wait again.
  */
@@ -160,6 +160,7 @@ static inline void dev_set_down(struct accel_dev *dev, uint64_t now)
 	__atomic_store_n(&dev->down_ns, now, __ATOMIC_RELAXED);
 }
 
+/* One whole page or block at an offset; an NVMe status becomes -EIO (with Access Denied -EACCES). */
 int dev_read(struct accel_dev *dev, uint64_t offset, void *buf, size_t nbytes, int timeout_ms);
 int dev_write(struct accel_dev *dev, uint64_t offset, const void *buf, size_t nbytes, int timeout_ms);
 

@@ -251,9 +251,15 @@ static int hold_update(struct accel_dev *dev)
 	return ret;
 }
 
+/* Which of its device's counters the lease is in. */
+static unsigned int *hold_count(const struct accel_lease *lease)
+{
+	return lease->flags & ACCEL_LEASE_EXCLUSIVE ? &lease->dev->nexclusive : &lease->dev->nshared;
+}
+
 static int hold_try(struct accel_lease *lease)
 {
-	unsigned int *n = lease->flags & ACCEL_LEASE_EXCLUSIVE ? &lease->dev->nexclusive : &lease->dev->nshared;
+	unsigned int *n = hold_count(lease);
 	int ret;
 
 	pthread_mutex_lock(&lease->dev->lock);
@@ -268,7 +274,7 @@ static int hold_try(struct accel_lease *lease)
 
 static void hold_drop(struct accel_lease *lease)
 {
-	unsigned int *n = lease->flags & ACCEL_LEASE_EXCLUSIVE ? &lease->dev->nexclusive : &lease->dev->nshared;
+	unsigned int *n = hold_count(lease);
 
 	if (!lease->holds)
 		return;

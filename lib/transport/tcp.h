@@ -315,7 +315,7 @@ struct transport_queue {
 	unsigned int fails;
 	uint64_t retry_ns, keep_ns;	/* Keep Alive need not be thought of before */
 	uint64_t max_nbytes;		/* of one command */
-	struct transport_cmd *first, *last;	/* not (all) sent yet */
+	struct transport_list unsent;	/* or not all of it */
 	struct transport_list done;
 	unsigned int ndone;
 	/* Looking at the socket before sleeping on it. */

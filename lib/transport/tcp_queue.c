@@ -50,7 +50,7 @@ static void finish(struct transport_queue *q, struct transport_cmd *cmd, int err
 
 static void unqueue(struct transport_queue *q, struct transport_cmd *cmd)
 {
-	struct transport_cmd **at = &q->first, *prev = NULL;
+	struct transport_cmd **at = &q->unsent.first, *prev = NULL;
 
 	while (*at && *at != cmd) {
 		prev = *at;
@@ -59,8 +59,8 @@ static void unqueue(struct transport_queue *q, struct transport_cmd *cmd)
 	if (!*at)
 		return;
 	*at = cmd->next;
-	if (q->last == cmd)
-		q->last = prev;
+	if (q->unsent.last == cmd)
+		q->unsent.last = prev;
 }
 
 static void req_done(struct tcp_conn *c, struct tcp_req *r)
@@ -198,7 +198,7 @@ static void give_up(struct transport_queue *q, uint64_t now)
 	bool final = tcp_is_final(q->error);
 	struct transport_cmd *cmd, *next;
 
-	for (cmd = q->first; cmd; cmd = next) {
+	for (cmd = q->unsent.first; cmd; cmd = next) {
 		next = cmd->next;
 		if (priv(cmd)->pieces || (!final && now < priv(cmd)->give_up_ns))
 			continue;
@@ -261,14 +261,14 @@ static void issue(struct transport_queue *q, uint64_t now)
 {
 	struct transport_cmd *cmd;
 
-	while ((cmd = q->first)) {
+	while ((cmd = q->unsent.first)) {
 		if (!issue_piece(q, cmd, now))
 			return;
 		if (priv(cmd)->issued < cmd->nbytes)
 			continue;
-		q->first = cmd->next;
-		if (!q->first)
-			q->last = NULL;
+		q->unsent.first = cmd->next;
+		if (!q->unsent.first)
+			q->unsent.last = NULL;
 	}
 }
 
@@ -294,15 +294,15 @@ static void tend(struct transport_queue *q, uint64_t now)
 		tcp_conn_close(c, -ECONNRESET);
 	if (c->state == TCP_LIVE)
 		tcp_conn_check(c, now);
-	if (c->state != TCP_LIVE && q->first)
+	if (c->state != TCP_LIVE && q->unsent.first)
 		drive(q, now);
 	if (c->state == TCP_LIVE) {
-		if (q->first)
+		if (q->unsent.first)
 			issue(q, now);
 		if (c->tx_first)
 			tcp_send(c);
 		keep_alive(q, now);
-	} else if (q->first) {
+	} else if (q->unsent.first) {
 		give_up(q, now);
 	}
 }
@@ -332,12 +332,7 @@ int tcp_queue_submit(struct transport_queue *q, struct transport_cmd **cmds, uns
 			finish(q, cmd, -EMSGSIZE, 0);
 			continue;
 		}
-		cmd->next = NULL;
-		if (q->first)
-			q->last->next = cmd;
-		else
-			q->first = cmd;
-		q->last = cmd;
+		transport_list_add(&q->unsent, cmd);
 	}
 	c->heard_ns = now;
 	tend(q, now);
@@ -386,9 +381,9 @@ static void wait_down(struct transport_queue *q, uint64_t now, uint64_t deadline
 	struct pollfd p = { q->conn.fd, q->conn.fd >= 0 ? tcp_conn_events(&q->conn) : 0, 0 };
 	int ms = ms_until(now, deadline);
 
-	if (q->first)
+	if (q->unsent.first)
 		ms = BASE_MIN(ms, (int)TCP_TICK_MS);
-	if (q->conn.fd < 0 && q->first && !pthread_mutex_trylock(&q->dev->lock)) {
+	if (q->conn.fd < 0 && q->unsent.first && !pthread_mutex_trylock(&q->dev->lock)) {
 		p.fd = q->dev->admin.fd;
 		p.events = tcp_conn_events(&q->dev->admin);
 		pthread_mutex_unlock(&q->dev->lock);

@@ -29,7 +29,7 @@ static uint64_t due(const struct transport_queue *q, uint64_t now)
 	if (q->done.first)
 		return now;
 	if (q->conn.state != TCP_LIVE)
-		return q->first ? now + TCP_TICK_MS * TCP_NS_PER_MS : UINT64_MAX;
+		return q->unsent.first ? now + TCP_TICK_MS * TCP_NS_PER_MS : UINT64_MAX;
 	return q->conn.nbusy ? q->conn.check_ns : UINT64_MAX;
 }
 

@@ -85,7 +85,8 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	reactors_stop(&t);
+	assert_true(reactors_stop(&t));
+	reactors_free(&t);
 	assert_int_equal(t.nreactor, 0);
 	return 0;
 }
@@ -151,6 +152,8 @@ static void a_message_goes_round(void **state)
 	for (i = 0; i < 20000 && __atomic_load_n(&p.left, __ATOMIC_ACQUIRE); i++)
 		usleep(1000);
 	assert_int_equal(p.left, 0);
+	/* Once for whoever said so, once for whom he has sent the last message to. */
+	reactors_sync(&t);
 	reactors_sync(&t);
 }
 
@@ -167,7 +170,7 @@ static void timer_fn(struct reactor_timer *timer)
 {
 	unsigned int i = (unsigned int)(timer - timers.timer);
 
-	timers.fired[i] = now_ns();
+	__atomic_store_n(&timers.fired[i], now_ns(), __ATOMIC_RELAXED);
 	/* The first one clears the second, sets itself again, once, and the fifth for at once. */
 	if (i == 0 && !timers.nset++) {
 		reactor_timer_clear(t.reactor[2], &timers.timer[1]);
@@ -193,10 +196,14 @@ static void timers_fn(struct reactor_msg *msg)
 
 static void timers_fire_when_they_are_due(void **state)
 {
+	unsigned int i;
+
 	(void)state;
 	timers.msg.fn = timers_fn;
 	reactor_post(t.reactor[2], &timers.msg);
-	usleep(400000);
+	for (i = 0; i < 1000 && !__atomic_load_n(&timers.fired[2], __ATOMIC_RELAXED); i++)
+		usleep(10000);
+	usleep(100000);
 	reactors_sync(&t);
 	assert_int_equal(timers.nset, 2);
 	assert_true(timers.fired[0] - timers.start >= 40 * NS_PER_MS);

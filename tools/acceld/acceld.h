@@ -153,7 +153,11 @@ uint64_t reactor_now(const struct reactor *r);	/* CLOCK_MONOTONIC at the begin o
 void reactors_sync(struct target *t);
 
 int reactors_start(struct target *t, unsigned int n);
-void reactors_stop(struct target *t);		/* connections are closed, threads joined */
+/* Connections are closed, threads joined; false: something does not end, and all is as it was. */
+bool reactors_stop(struct target *t);
+/* Then, and when no other thread is left that may have posted: a message is run, and what it was about ended, before
+ * reactor_post() has returned. */
+void reactors_free(struct target *t);
 
 /* ---- Statistics of the target: log page C1h (struct nvme_accel_target_stats), atomically counted ---- */
 
@@ -348,7 +352,7 @@ struct target {
 /* Does what is due at all namespaces; when to call next. Any reactor, before it sleeps; cheap. */
 uint64_t target_tick(struct target *t);
 /* t is zeroed but for log. Subsystems and namespaces are made; conf is taken over, also if it fails: 0 or -errno after
- * a log line. Before reactors_start(); target_fini() is after reactors_stop(). */
+ * a log line. Before reactors_start(); target_fini() is after reactors_stop(), and frees the reactors. */
 int target_init(struct target *t, struct conf *conf);
 void target_fini(struct target *t);
 /* What SIGHUP does: conf is taken over, listen_update() called. Says what changed, what cannot change without a restart.

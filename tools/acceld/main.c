@@ -275,8 +275,7 @@ static int run(struct target *t, const struct options *o, bool verbose, const si
 	notify("READY=1");
 	serve(t, o, verbose, set);
 	drain(t, set);
-	reactors_stop(t);
-	if (t->nreactor)	/* something does not end: so be it */
+	if (!reactors_stop(t))	/* something does not end: so be it */
 		_exit(EXIT_FAILED);
 	log_event(t, LOG_INFO, "stopped", "uptime_s=%llu", (unsigned long long)((now_ns() - t->start_ns) / NS_PER_S));
 	return EXIT_OK;

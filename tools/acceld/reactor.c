@@ -53,7 +53,8 @@ void reactor_post(struct reactor *r, struct reactor_msg *msg)
 	msg->next = __atomic_load_n(&r->msgs, __ATOMIC_RELAXED);
 	while (!__atomic_compare_exchange_n(&r->msgs, &msg->next, msg, true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
 		;
-	/* The message first, then the look at the flag; the reactor does it the other way round. */
+	/* The message first, then the look at the flag; the reactor does it the other way round. It may have run the
+	 * message by now, so that nothing but the reactor itself is certain to be there: see reactors_free(). */
 	if (__atomic_load_n(&r->sleeping, __ATOMIC_SEQ_CST) && __atomic_exchange_n(&r->sleeping, 0, __ATOMIC_SEQ_CST) &&
 	    write(r->evfd, &one, sizeof(one)) != sizeof(one))
 		return;	/* full: it is readable then */
@@ -525,7 +526,7 @@ static void post_all(struct target *t, void (*fn)(struct reactor_msg *msg))
 	}
 }
 
-void reactors_stop(struct target *t)
+bool reactors_stop(struct target *t)
 {
 	unsigned int i;
 
@@ -534,14 +535,21 @@ void reactors_stop(struct target *t)
 	if (!conns_gone(t)) {
 		log_event(t, LOG_ERROR, "stop", "error=\"commands do not end within %u s\" connections=%u", STOP_S,
 			  nconn(t));
-		return;
+		return false;
 	}
 	post_all(t, halt_fn);
-	for (i = 0; i < t->nreactor; i++) {
+	for (i = 0; i < t->nreactor; i++)
 		pthread_join(t->reactor[i]->thread, NULL);
-		reactor_free(t->reactor[i]);
-	}
-	t->nreactor = 0;
 	mem_free(t->mem);
 	t->mem = NULL;
+	return true;
+}
+
+void reactors_free(struct target *t)
+{
+	unsigned int i;
+
+	for (i = 0; i < t->nreactor; i++)
+		reactor_free(t->reactor[i]);
+	t->nreactor = 0;
 }

@@ -119,6 +119,7 @@ void target_fini(struct target *t)
 		t->subsys = s->next;
 		subsys_end(t, s);
 	}
+	reactors_free(t);	/* the engines' threads, which post to them, have ended just now */
 	pthread_mutex_destroy(&t->lock);
 	conf_free(t->conf);
 	t->conf = NULL;

@@ -11,17 +11,20 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <stdatomic.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include "../../lib/base/bits.h"
 #include "../../lib/device/device.h"
 #include "../../lib/nvmetcp/nvmetcp.h"
 #include "api_util.h"
+#include "port.h"
 
 #define TGT_NQN "nqn.2026-11.test:one"
 #define TGT_ICD 8192u
 #define TGT_REQS 256u
 #define TGT_CONNS 512u
+#define TGT_DRAIN_NS 60000000000u	/* an engine's last job takes as long as it does, but not for ever */
 
 enum tgt_stage { TGT_NEVER, TGT_ACCEPT, TGT_ICREQ, TGT_CONNECT, TGT_PROPERTY, TGT_ADMIN, TGT_IO_CONNECT, TGT_IO };
 enum tgt_act { TGT_CLOSE, TGT_SILENT, TGT_TERM, TGT_GARBAGE, TGT_CUT };
@@ -32,12 +35,15 @@ struct tgt_patch {
 };
 
 struct target;
+struct tgt_conn;
+struct tgt_req;
+typedef bool tgt_hook(struct tgt_conn *c, struct tgt_req *r);
 
 struct tgt_req {
 	struct device_cmd dev;
 	struct tgt_conn *conn;
 	struct tgt_req *next;		/* ended */
-	bool used;
+	bool used, running;		/* running: the device has it, or tgt_take() has not been there yet */
 	struct nvme_sqe sqe;
 	uint8_t *buf;
 	uint32_t nbytes, got;		/* of data to come */
@@ -50,14 +56,15 @@ struct tgt_conn {
 	struct target *t;
 	pthread_t thread;
 	int fd, event;
-	bool running, bytewise;
-	uint16_t qid;
+	_Atomic bool running;
+	bool bytewise;
+	_Atomic uint16_t qid;
 	struct ntcp_params p;
 	struct ntcp_rx rx;
 	struct tgt_req req[TGT_REQS];
 	pthread_mutex_t lock;
 	struct tgt_req *done;
-	uint32_t kato;
+	_Atomic uint32_t kato;
 	char subnqn[NVME_NQN_FIELD];
 };
 
@@ -68,36 +75,39 @@ struct target {
 	struct device *dev[2];
 	pthread_mutex_t lock;		/* conn, and the descriptors of connections while they are cut */
 	struct tgt_conn *conn[TGT_CONNS];
-	bool stop;
-	/* What to do wrong. */
-	enum tgt_stage stage;		/* the act is done there */
-	enum tgt_act act;
-	unsigned int skip;		/* after so many times (atomic) */
-	bool once;			/* and then no more */
-	bool bytewise;			/* bytes leave one by one, from ICResp on */
+	_Atomic bool stop;
+	/*
+	 * What to do wrong. A test may change it while connections are at work, of an earlier handle at least; patches
+	 * and names it sets when nobody asks for them.
+	 */
+	_Atomic enum tgt_stage stage;	/* the act is done there */
+	_Atomic enum tgt_act act;
+	atomic_uint skip;		/* after so many times */
+	_Atomic bool once;		/* and then no more */
+	_Atomic bool bytewise;		/* bytes leave one by one, from ICResp on */
 	int sockbuf;			/* of sockets, both ways; 0: the system's */
 	size_t gulp;			/* bytes of a receipt, after a rest; 0: many and none */
-	uint8_t cpda, dgst;		/* digests that are granted */
-	uint32_t maxh2c;
+	_Atomic uint8_t cpda, dgst;	/* digests that are granted */
+	_Atomic uint32_t maxh2c;
 	struct tgt_patch ic, ctrl[4], ns, cap, csts, vs;	/* n 0: none */
-	uint32_t icd;
-	uint32_t c2h_chunk;		/* bytes of a C2HData PDU; 0: all in one */
-	uint32_t r2t_chunk;		/* bytes of an R2T */
-	unsigned int r2ts;		/* R2Ts at a time */
-	bool success;			/* C2HData with SUCCESS instead of a response */
-	bool bad_ddgst;			/* once: the next C2HData */
-	uint16_t connect_status;
-	uint32_t connect_result;
-	unsigned int nqueue;
+	_Atomic uint32_t icd;
+	_Atomic uint32_t c2h_chunk;	/* bytes of a C2HData PDU; 0: all in one */
+	_Atomic uint32_t r2t_chunk;	/* bytes of an R2T */
+	atomic_uint r2ts;		/* R2Ts at a time */
+	_Atomic bool success;		/* C2HData with SUCCESS instead of a response */
+	_Atomic bool bad_ddgst;		/* once: the next C2HData of an I/O queue */
+	_Atomic uint16_t connect_status;
+	_Atomic uint32_t connect_result;
+	atomic_uint nqueue;
 	const char *disc[4];		/* NQNs of the discovery log */
-	bool any;			/* every subsystem is this one */
+	_Atomic bool any;		/* every subsystem is this one */
 	/* Sees each command that has come, with qid, before it is executed; true: that was all. */
-	bool (*hook)(struct tgt_conn *c, struct tgt_req *r);
-	bool (*early)(struct tgt_conn *c, struct tgt_req *r);	/* before its data are asked for */
-	unsigned int hooked;		/* what a hook counts */
+	tgt_hook *_Atomic hook;
+	tgt_hook *_Atomic early;	/* before its data are asked for */
+	atomic_uint hooked;		/* what a hook counts */
 	/* What was seen. */
-	unsigned int nterm, nkeep, nio, nadmin, accepted;
-	uint16_t last_fes;
+	atomic_uint nterm, nkeep, nio, nadmin, accepted;
+	_Atomic uint16_t last_fes;
 };
 
 static inline bool tgt_send(struct tgt_conn *c, const void *p, size_t n)
@@ -147,16 +157,14 @@ static inline bool tgt_c2h(struct tgt_conn *c, uint16_t cid, const void *p, uint
 	if (!c->p.ddgst)
 		return true;
 	ntcp_ddgst(&v, 1, n, dgst);
-	if (c->t->bad_ddgst && c->qid)
+	if (c->qid && atomic_exchange(&c->t->bad_ddgst, false))
 		dgst[0] ^= 1;
-	if (c->qid)
-		c->t->bad_ddgst = false;
 	return tgt_send(c, dgst, 4);
 }
 
 static inline bool tgt_data(struct tgt_conn *c, struct tgt_req *r, const uint8_t *p, uint32_t n)
 {
-	uint32_t chunk = c->t->c2h_chunk ? c->t->c2h_chunk : n, off, k;
+	uint32_t set = c->t->c2h_chunk, chunk = set ? set : n, off, k;
 	uint16_t cid = le16_get(&r->sqe.cid);
 	bool success = c->t->success;
 
@@ -182,38 +190,42 @@ static inline bool tgt_r2t(struct tgt_conn *c, uint16_t cid, uint16_t ttag, uint
 	return tgt_send(c, hdr, ntcp_put_r2t(&c->p, hdr, cid, ttag, off, n));
 }
 
-static inline enum tgt_act tgt_act_of(const struct target *t)
-{
-	return __atomic_load_n(&t->act, __ATOMIC_RELAXED);
-}
-
 /* From now on, after skip times. */
 static inline void target_wrong(struct target *t, enum tgt_stage stage, enum tgt_act act, unsigned int skip)
 {
-	__atomic_store_n(&t->act, act, __ATOMIC_RELAXED);
-	__atomic_store_n(&t->skip, skip, __ATOMIC_RELAXED);
-	__atomic_store_n(&t->stage, stage, __ATOMIC_RELEASE);
+	t->act = act;
+	t->skip = skip;
+	t->stage = stage;
 }
 
 static inline void target_right(struct target *t)
 {
-	__atomic_store_n(&t->stage, TGT_NEVER, __ATOMIC_RELEASE);
+	t->stage = TGT_NEVER;
+}
+
+/* Whether it is this one's turn; several connections may come at the same time. */
+static inline bool tgt_turn(struct target *t, enum tgt_stage stage)
+{
+	unsigned int skip;
+
+	if (t->stage != stage)
+		return false;
+	skip = t->skip;
+	while (skip)
+		if (atomic_compare_exchange_weak(&t->skip, &skip, skip - 1))
+			return false;
+	return !t->once || atomic_compare_exchange_strong(&t->stage, &stage, TGT_NEVER);
 }
 
 static inline bool tgt_act_now(struct tgt_conn *c, enum tgt_stage stage)
 {
 	struct target *t = c->t;
-	enum tgt_act act = tgt_act_of(t);
+	enum tgt_act act;
 	uint8_t junk[256];
 
-	if (__atomic_load_n(&t->stage, __ATOMIC_ACQUIRE) != stage)
+	if (!tgt_turn(t, stage))
 		return false;
-	if (__atomic_load_n(&t->skip, __ATOMIC_RELAXED)) {
-		__atomic_sub_fetch(&t->skip, 1, __ATOMIC_RELAXED);
-		return false;
-	}
-	if (t->once)
-		__atomic_store_n(&t->stage, TGT_NEVER, __ATOMIC_RELAXED);
+	act = t->act;
 	memset(junk, 0xa5, sizeof(junk));
 	switch (act) {
 	case TGT_TERM:
@@ -344,11 +356,11 @@ static inline bool tgt_connect(struct tgt_conn *c, struct tgt_req *r)
 	const struct nvmf_connect_cmd *cmd = (const void *)&r->sqe;
 	const struct nvmf_connect_data *d = (const void *)r->buf;
 
-	__atomic_store_n(&c->qid, le16_get(&cmd->qid), __ATOMIC_RELAXED);
+	c->qid = le16_get(&cmd->qid);
 	c->kato = le32_get(&cmd->kato);
 	memcpy(c->subnqn, d->subnqn, sizeof(c->subnqn));
 	if (tgt_act_now(c, c->qid ? TGT_IO_CONNECT : TGT_CONNECT))
-		return tgt_act_of(c->t) == TGT_SILENT;
+		return c->t->act == TGT_SILENT;
 	if (c->t->connect_status)
 		return tgt_rsp(c, r, c->t->connect_status, c->t->connect_result);
 	if (!c->t->any && strcmp(d->subnqn, TGT_NQN) && strcmp(d->subnqn, NVME_DISCOVERY_NQN))
@@ -376,9 +388,9 @@ static inline bool tgt_io(struct tgt_conn *c, struct tgt_req *r)
 	struct device *dev = tgt_ns(c->t, le32_get(&r->sqe.nsid));
 	struct device_cmd *cmd = &r->dev;
 
-	__atomic_add_fetch(&c->t->nio, 1, __ATOMIC_RELAXED);
+	c->t->nio++;
 	if (tgt_act_now(c, TGT_IO))
-		return tgt_act_of(c->t) == TGT_SILENT;
+		return c->t->act == TGT_SILENT;
 	if (!dev)
 		return tgt_rsp(c, r, NVME_SC_INVALID_NS | NVME_SC_DNR, 0);
 	memset(cmd, 0, sizeof(*cmd));
@@ -390,6 +402,7 @@ static inline bool tgt_io(struct tgt_conn *c, struct tgt_req *r)
 	cmd->m.niov = 1;
 	cmd->m.host = 1;
 	cmd->done = tgt_io_done;
+	r->running = true;
 	device_submit(dev, &cmd, 1);
 	return true;
 }
@@ -405,22 +418,23 @@ static inline void tgt_req_free(struct tgt_req *r)
 static inline bool tgt_execute(struct tgt_conn *c, struct tgt_req *r, bool *ended)
 {
 	struct target *t = c->t;
+	tgt_hook *hook = t->hook;
 	bool fabrics = r->sqe.opc == NVME_OPC_FABRICS, connect = fabrics && ((uint8_t *)&r->sqe)[4] == NVME_FC_CONNECT;
 
 	*ended = true;
-	if (t->hook && t->hook(c, r))
+	if (hook && hook(c, r))
 		return true;
 	if (connect)
 		return tgt_connect(c, r);
 	if (fabrics)
-		return tgt_act_now(c, TGT_PROPERTY) ? tgt_act_of(t) == TGT_SILENT : tgt_property(c, r);
+		return tgt_act_now(c, TGT_PROPERTY) ? t->act == TGT_SILENT : tgt_property(c, r);
 	if (c->qid) {
 		*ended = false;
 		return tgt_io(c, r);
 	}
-	__atomic_add_fetch(&t->nadmin, 1, __ATOMIC_RELAXED);
+	t->nadmin++;
 	if (tgt_act_now(c, TGT_ADMIN))
-		return tgt_act_of(t) == TGT_SILENT;
+		return t->act == TGT_SILENT;
 	switch (r->sqe.opc) {
 	case NVME_ADM_IDENTIFY:
 		return tgt_identify(c, r);
@@ -429,7 +443,7 @@ static inline bool tgt_execute(struct tgt_conn *c, struct tgt_req *r, bool *ende
 	case NVME_ADM_SET_FEATURES:
 		return tgt_rsp(c, r, 0, (t->nqueue - 1) * 0x10001u);
 	case NVME_ADM_KEEP_ALIVE:
-		__atomic_add_fetch(&t->nkeep, 1, __ATOMIC_RELAXED);
+		t->nkeep++;
 		return tgt_rsp(c, r, 0, 0);
 	default:
 		return tgt_rsp(c, r, NVME_SC_INVALID_OPCODE | NVME_SC_DNR, 0);
@@ -448,12 +462,12 @@ static inline bool tgt_run(struct tgt_conn *c, struct tgt_req *r)
 /* R2Ts for the next part or parts. */
 static inline bool tgt_ask(struct tgt_conn *c, struct tgt_req *r)
 {
-	uint32_t chunk = c->t->r2t_chunk ? c->t->r2t_chunk : r->nbytes, at = r->got, n;
-	unsigned int i;
+	uint32_t set = c->t->r2t_chunk, chunk = set ? set : r->nbytes, at = r->got, n;
+	unsigned int r2ts = c->t->r2ts, i;
 
-	if (at % (chunk * c->t->r2ts) && at < r->nbytes)
+	if (at % (chunk * r2ts) && at < r->nbytes)
 		return true;
-	for (i = 0; i < c->t->r2ts && at < r->nbytes; i++, at += n) {
+	for (i = 0; i < r2ts && at < r->nbytes; i++, at += n) {
 		n = BASE_MIN(chunk, r->nbytes - at);
 		if (!tgt_r2t(c, le16_get(&r->sqe.cid), (uint16_t)(r - c->req), at, n))
 			return false;
@@ -464,6 +478,7 @@ static inline bool tgt_ask(struct tgt_conn *c, struct tgt_req *r)
 static inline bool tgt_command(struct tgt_conn *c)
 {
 	const struct ntcp_pdu *pdu = &c->rx.pdu;
+	tgt_hook *early = c->t->early;
 	struct tgt_req *r = NULL;
 	unsigned int i;
 
@@ -484,7 +499,7 @@ static inline bool tgt_command(struct tgt_conn *c)
 		return true;
 	}
 	r->refused = false;
-	if (c->t->early && c->t->early(c, r)) {
+	if (early && early(c, r)) {
 		if (!r->refused)
 			tgt_req_free(r);
 		return true;
@@ -513,7 +528,7 @@ static inline bool tgt_header(struct tgt_conn *c)
 	switch (pdu->type) {
 	case NTCP_ICREQ:
 		if (tgt_act_now(c, TGT_ICREQ))
-			return tgt_act_of(c->t) == TGT_SILENT;
+			return c->t->act == TGT_SILENT;
 		c->p.hdgst = pdu->icreq.dgst & c->t->dgst & 1;
 		c->p.ddgst = pdu->icreq.dgst & c->t->dgst & 2;
 		c->p.tx_pda = pdu->icreq.hpda;
@@ -538,7 +553,7 @@ static inline bool tgt_header(struct tgt_conn *c)
 		return true;
 	case NTCP_H2C_TERM:
 		c->t->last_fes = pdu->term.fes;
-		__atomic_add_fetch(&c->t->nterm, 1, __ATOMIC_RELEASE);
+		c->t->nterm++;
 		return false;
 	default:
 		return false;
@@ -586,18 +601,28 @@ static inline bool tgt_feed(struct tgt_conn *c, const uint8_t *p, size_t n)
 	return ok;
 }
 
-static inline bool tgt_answer(struct tgt_conn *c)
+/* What the device has ended. */
+static inline struct tgt_req *tgt_take(struct tgt_conn *c)
 {
-	struct tgt_req *r, *list;
-	bool ok = true;
+	struct tgt_req *list, *r;
 	uint64_t n;
 
 	if (read(c->event, &n, sizeof(n)) < 0)
-		return true;
+		return NULL;
 	pthread_mutex_lock(&c->lock);
 	list = c->done;
 	c->done = NULL;
 	pthread_mutex_unlock(&c->lock);
+	for (r = list; r; r = r->next)
+		r->running = false;
+	return list;
+}
+
+static inline bool tgt_answer(struct tgt_conn *c)
+{
+	struct tgt_req *r, *list = tgt_take(c);
+	bool ok = true;
+
 	while ((r = list)) {
 		list = r->next;
 		if (ok && !r->status && r->sqe.opc == NVME_IO_READ)
@@ -609,19 +634,40 @@ static inline bool tgt_answer(struct tgt_conn *c)
 	return ok;
 }
 
+static inline void tgt_tick(struct target *t)
+{
+	device_tick(t->dev[0]);
+	device_tick(t->dev[1]);
+}
+
+static inline bool tgt_runs(const struct tgt_conn *c)
+{
+	unsigned int i;
+
+	for (i = 0; i < TGT_REQS; i++)
+		if (c->req[i].running)
+			return true;
+	return false;
+}
+
 /* What the device still has of a connection that has ended must come back before it is freed. */
 static inline void tgt_drain(struct tgt_conn *c)
 {
-	unsigned int i, k;
+	uint64_t end = now_ns() + TGT_DRAIN_NS;
+	struct pollfd p = { c->event, POLLIN, 0 };
+	unsigned int i;
 
-	for (k = 0; k < 2; k++) {
-		device_lock(c->t->dev[k]);
-		for (i = 0; i < TGT_REQS; i++)
-			if (c->req[i].used && c->req[i].dev.done)
-				device_cancel_locked(c->t->dev[k], &c->req[i].dev);
-		device_unlock(c->t->dev[k]);
+	for (i = 0; i < TGT_REQS; i++)
+		if (c->req[i].running)
+			device_cancel(tgt_ns(c->t, le32_get(&c->req[i].sqe.nsid)), &c->req[i].dev);
+	for (tgt_take(c); tgt_runs(c); tgt_take(c)) {
+		if (now_ns() > end) {
+			print_error("target: the device does not give a command back\n");
+			abort();
+		}
+		tgt_tick(c->t);
+		poll(&p, 1, 2);
 	}
-	sleep_ms(20);
 	for (i = 0; i < TGT_REQS; i++)
 		free(c->req[i].buf);
 }
@@ -631,12 +677,11 @@ static inline void *tgt_conn_main(void *arg)
 	struct tgt_conn *c = arg;
 	struct pollfd p[2] = { { c->fd, POLLIN, 0 }, { c->event, POLLIN, 0 } };
 	uint8_t buf[65536];
-	bool acted = tgt_act_now(c, TGT_ACCEPT), silent = acted && tgt_act_of(c->t) == TGT_SILENT, ok = !acted || silent;
+	bool acted = tgt_act_now(c, TGT_ACCEPT), silent = acted && c->t->act == TGT_SILENT, ok = !acted || silent;
 	ssize_t n;
 
-	while (ok && !__atomic_load_n(&c->t->stop, __ATOMIC_RELAXED)) {
-		device_tick(c->t->dev[0]);
-		device_tick(c->t->dev[1]);
+	while (ok && !c->t->stop) {
+		tgt_tick(c->t);
 		if (poll(p, 2, 2) < 0)
 			break;
 		if (p[1].revents)
@@ -650,7 +695,7 @@ static inline void *tgt_conn_main(void *arg)
 	}
 	shutdown(c->fd, SHUT_WR);
 	/* Bytes that are on their way would turn the end of the stream into an error. */
-	while (!__atomic_load_n(&c->t->stop, __ATOMIC_RELAXED) && poll(p, 1, 50) > 0 &&
+	while (!c->t->stop && poll(p, 1, 50) > 0 &&
 	       recv(c->fd, buf, sizeof(buf), 0) > 0)
 		;
 	pthread_mutex_lock(&c->t->lock);
@@ -658,7 +703,7 @@ static inline void *tgt_conn_main(void *arg)
 	c->fd = -1;
 	pthread_mutex_unlock(&c->t->lock);
 	tgt_drain(c);
-	__atomic_store_n(&c->running, false, __ATOMIC_RELEASE);
+	c->running = false;
 	return NULL;
 }
 
@@ -670,7 +715,7 @@ static inline void tgt_add(struct target *t, int fd)
 
 	for (i = 0; i < TGT_CONNS; i++) {
 		c = t->conn[i];
-		if (c && __atomic_load_n(&c->running, __ATOMIC_ACQUIRE))
+		if (c && c->running)
 			continue;
 		if (c) {
 			pthread_join(c->thread, NULL);
@@ -705,7 +750,7 @@ static inline void tgt_accept(struct target *t)
 
 	if (fd < 0)
 		return;
-	__atomic_add_fetch(&t->accepted, 1, __ATOMIC_RELAXED);
+	t->accepted++;
 	pthread_mutex_lock(&t->lock);
 	tgt_add(t, fd);
 	pthread_mutex_unlock(&t->lock);
@@ -716,7 +761,7 @@ static inline void *tgt_main(void *arg)
 	struct target *t = arg;
 	struct pollfd p = { t->listener, POLLIN, 0 };
 
-	while (!__atomic_load_n(&t->stop, __ATOMIC_RELAXED))
+	while (!t->stop)
 		if (poll(&p, 1, 10) > 0)
 			tgt_accept(t);
 	return NULL;
@@ -724,21 +769,15 @@ static inline void *tgt_main(void *arg)
 
 static inline void tgt_listen(struct target *t)
 {
-	struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons((uint16_t)t->port),
-				 .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	socklen_t len = sizeof(a);
-	int on = 1;
-
+	if (!t->port)
+		t->port = port_pick();
 	t->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	setsockopt(t->listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	/* The receive window is agreed on before there is a connection to set it for. */
 	if (t->sockbuf)
 		setsockopt(t->listener, SOL_SOCKET, SO_RCVBUF, &t->sockbuf, sizeof(t->sockbuf));
-	assert_int_equal(bind(t->listener, (struct sockaddr *)&a, sizeof(a)), 0);
+	assert_int_equal(port_bind(t->listener, t->port), 0);
 	assert_int_equal(listen(t->listener, 64), 0);
-	getsockname(t->listener, (struct sockaddr *)&a, &len);
-	t->port = ntohs(a.sin_port);
-	__atomic_store_n(&t->stop, false, __ATOMIC_RELAXED);
+	t->stop = false;
 	assert_int_equal(pthread_create(&t->thread, NULL, tgt_main, t), 0);
 }
 
@@ -766,7 +805,7 @@ static inline void target_stop(struct target *t)
 {
 	unsigned int i;
 
-	__atomic_store_n(&t->stop, true, __ATOMIC_RELAXED);
+	t->stop = true;
 	pthread_join(t->thread, NULL);
 	close(t->listener);
 	for (i = 0; i < TGT_CONNS; i++) {
@@ -792,7 +831,7 @@ static inline void target_cut(struct target *t, bool io_only)
 	pthread_mutex_lock(&t->lock);
 	for (i = 0; i < TGT_CONNS; i++)
 		if (t->conn[i] && t->conn[i]->fd >= 0 &&
-		    (!io_only || __atomic_load_n(&t->conn[i]->qid, __ATOMIC_RELAXED)))
+		    (!io_only || t->conn[i]->qid))
 			shutdown(t->conn[i]->fd, SHUT_RDWR);
 	pthread_mutex_unlock(&t->lock);
 }

@@ -5,20 +5,26 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include "../../lib/base/bits.h"
 #include "api_util.h"
+#include "port.h"
 
 #define NQN "nqn.2026-11.local.accel:acceld"
 #define THREADS 4
+#define READY_NS 60000000000u		/* for the daemon to start */
+#define STOP_NS 120000000000u		/* and to end: it gives commands 30 s */
+#define LOAD_NS 4500000000u
 
 struct daemon {
 	pid_t pid;
 	unsigned int port;
 	char path[600];
-	int err;			/* the read end of its standard error */
+	int err;			/* what it says: a file */
 };
 
 static void find_binary(struct daemon *d)
@@ -36,56 +42,84 @@ static void find_binary(struct daemon *d)
 		fail_msg("%s is missing: build it first (make)", d->path);
 }
 
-/* Reads its messages up to the one that says that it is ready, which says on what port before. */
-static void wait_ready(struct daemon *d)
+/* What it has said. */
+static const char *said(const struct daemon *d)
 {
-	char text[4096] = "", *at;
-	size_t n = 0;
-	ssize_t k;
+	static char text[256 << 10];
+	ssize_t n = pread(d->err, text, sizeof(text) - 1, 0);
 
-	while (!strstr(text, "ready")) {
-		k = read(d->err, text + n, sizeof(text) - 1 - n);
-		if (k <= 0)
-			fail_msg("acceld ended: %s", text);
-		n += (size_t)k;
-		text[n] = '\0';
+	text[n > 0 ? n : 0] = '\0';
+	return text;
+}
+
+static bool complain(const struct daemon *d, const char *what, int status)
+{
+	print_error("acceld: %s, status %#x; it said:\n%s", what, (unsigned int)status, said(d));
+	return false;
+}
+
+static bool wait_ready(const struct daemon *d)
+{
+	uint64_t end = now_ns() + READY_NS;
+	int status;
+
+	while (!strstr(said(d), " ready ")) {
+		if (waitpid(d->pid, &status, WNOHANG) == d->pid)
+			return complain(d, "ended at its start", status);
+		if (now_ns() > end)
+			return complain(d, "is not ready", 0);
+		sleep_ms(5);
 	}
-	at = strstr(text, "addr=127.0.0.1:");
-	assert_non_null(at);
-	d->port = (unsigned int)atoi(at + strlen("addr=127.0.0.1:"));
-	assert_true(d->port > 0);
+	return true;
+}
+
+/* No assertion here and in daemon_end(): there are threads at work meanwhile, which would be left behind. */
+static bool daemon_begin(struct daemon *d)
+{
+	char listen[64];
+
+	snprintf(listen, sizeof(listen), "127.0.0.1:%u", d->port);
+	d->err = memfd_create("acceld", MFD_CLOEXEC);
+	d->pid = d->err < 0 ? -1 : fork();
+	if (!d->pid) {
+		dup2(d->err, 2);
+		execl(d->path, "acceld", "-c", "/dev/null", "-l", listen, (char *)NULL);
+		_exit(127);
+	}
+	return d->pid > 0 && wait_ready(d);
+}
+
+static bool daemon_end(struct daemon *d, int sig)
+{
+	uint64_t until = now_ns() + STOP_NS;
+	int status = 0;
+	bool ok = true;
+
+	kill(d->pid, sig);
+	while (waitpid(d->pid, &status, WNOHANG) != d->pid) {
+		if (now_ns() > until) {
+			kill(d->pid, SIGKILL);
+			ok = complain(d, "does not end", 0);
+		}
+		sleep_ms(5);
+	}
+	/* A sanitizer may have had something to say before the end that we have sent. */
+	if (ok && ((sig == SIGTERM && status) || strstr(said(d), "Sanitizer")))
+		ok = complain(d, "ended", status);
+	close(d->err);
+	return ok;
 }
 
 static void start(struct daemon *d)
 {
-	char listen[64];
-	int p[2];
-
-	assert_int_equal(pipe2(p, O_CLOEXEC), 0);
-	snprintf(listen, sizeof(listen), "127.0.0.1:%u", d->port);
-	d->pid = fork();
-	assert_true(d->pid >= 0);
-	if (!d->pid) {
-		dup2(p[1], 2);
-		execl(d->path, "acceld", "-c", "/dev/null", "-l", listen, (char *)NULL);
-		_exit(127);
-	}
-	close(p[1]);
-	d->err = p[0];
-	wait_ready(d);
-	/* What it says later must not fill the pipe up. */
-	fcntl(d->err, F_SETPIPE_SZ, 1 << 20);
+	d->port = d->port ? d->port : port_pick();
+	assert_true(d->port > 0);
+	assert_true(daemon_begin(d));
 }
 
 static void stop(struct daemon *d, int sig)
 {
-	int status;
-
-	kill(d->pid, sig);
-	assert_int_equal(waitpid(d->pid, &status, 0), d->pid);
-	close(d->err);
-	if (sig == SIGTERM)
-		assert_int_equal(status, 0);
+	assert_true(daemon_end(d, sig));
 }
 
 static const char *name_of(const struct daemon *d, unsigned int nsid, char *buf, size_t n, const char *options)
@@ -127,10 +161,11 @@ static void test_each(void **state)
 }
 
 struct load {
-	struct daemon *d;
+	char name[300];
 	struct accel_dev *dev;
 	uint64_t end;
 	unsigned int jobs, kind;
+	_Atomic bool opened;
 };
 
 static void run_jobs(struct load *l, struct accel_ctx *ctx)
@@ -228,9 +263,10 @@ static void *load_main(void *arg)
 {
 	struct load *l = arg;
 	struct accel_ctx *ctx = ctx_new();
-	char name[300];
 
-	l->dev = dev_open(ctx, name_of(l->d, 7, name, sizeof(name), ""));
+	l->dev = dev_open(ctx, l->name);
+	l->end = now_ns() + LOAD_NS;
+	l->opened = true;
 	if (l->kind == 0)
 		run_oneline(l);
 	else if (l->kind == 1)
@@ -242,32 +278,61 @@ static void *load_main(void *arg)
 	return NULL;
 }
 
+/* Killed and ended by turns, and away for a while. */
+static bool torment(struct daemon *d)
+{
+	unsigned int i;
+
+	for (i = 0; i < 4; i++) {
+		sleep_ms(500);
+		if (!daemon_end(d, i % 2 ? SIGTERM : SIGKILL))
+			return false;
+		sleep_ms(100 + 200 * i);
+		if (!daemon_begin(d))
+			return false;
+	}
+	return true;
+}
+
+/* The daemon has to be there for that. */
+static bool all_opened(struct load *load)
+{
+	uint64_t until = now_ns() + READY_NS;
+	unsigned int i;
+
+	for (i = 0; i < THREADS; i++) {
+		while (!load[i].opened && now_ns() < until)
+			sleep_ms(5);
+		if (!load[i].opened) {
+			print_error("thread %u has not opened its device\n", i);
+			return false;
+		}
+	}
+	return true;
+}
+
 /* Whoever owns a lease of its own gets another one; every piece of work comes to its end, and is right. */
 static void test_killed(void **state)
 {
 	struct daemon d = { .port = 0 };
 	pthread_t thread[THREADS];
-	struct load load[THREADS];
+	static struct load load[THREADS];
 	unsigned int i;
+	bool ok;
 
 	(void)state;
 	find_binary(&d);
 	start(&d);
-	memset(load, 0, sizeof(load));
 	for (i = 0; i < THREADS; i++) {
-		load[i].d = &d;
+		name_of(&d, 7, load[i].name, sizeof(load[i].name), "");
 		load[i].kind = i;
-		load[i].end = now_ns() + 4500000000u;
 		assert_int_equal(pthread_create(&thread[i], NULL, load_main, &load[i]), 0);
 	}
-	for (i = 0; i < 4; i++) {
-		sleep_ms(500);
-		stop(&d, i % 2 ? SIGTERM : SIGKILL);
-		sleep_ms(100 + 200 * i);
-		start(&d);
-	}
-	for (i = 0; i < THREADS; i++) {
+	ok = all_opened(load) && torment(&d);
+	for (i = 0; i < THREADS; i++)
 		pthread_join(thread[i], NULL);
+	assert_true(ok);
+	for (i = 0; i < THREADS; i++) {
 		if (!load[i].jobs)
 			print_error("thread %u did nothing\n", i);
 		assert_true(load[i].jobs > 0);
@@ -305,7 +370,6 @@ static void test_lease_cut_off(void **state)
 			assert_true(now_ns() - begin >= 3000000000u);
 	}
 	assert_int_equal(ret, -ESTALE);
-	assert_true(now_ns() - begin < 10000000000u);
 	assert_int_equal(accel_lease_renew(lease), -ESTALE);
 	accel_lease_release(lease);
 	accel_dev_close(dev);

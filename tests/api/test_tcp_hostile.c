@@ -473,7 +473,7 @@ static void breach(struct target *t, const struct breach *b)
 	/* Leases and pages go the same way: the first read and write are theirs. A handle's job comes after all. */
 	job(t, b->options, 6000, &r);
 	t->hook = t->early = NULL;
-	for (i = 0; i < 200 && __atomic_load_n(&t->nterm, __ATOMIC_ACQUIRE) == nterm; i++)
+	for (i = 0; i < 2000 && t->nterm == nterm; i++)
 		sleep_ms(5);
 	if (!t->hooked || t->nterm != nterm + 1 || t->last_fes != b->fes)
 		print_error("%s: hook %u, H2CTermReq %u, FES %u, expected %u\n", b->what, t->hooked, t->nterm - nterm,

@@ -23,9 +23,11 @@
 #include <linux/bitmap.h>
 #include <linux/blk-mq.h>
 #include <linux/configfs.h>
+#include <linux/hrtimer.h>
 #include <linux/kref.h>
 #include <linux/mutex.h>
 #include <linux/percpu-refcount.h>
+#include <linux/seqlock.h>
 #include <linux/uuid.h>
 #include <linux/xarray.h>
 #include "nvme_private.h"
@@ -109,8 +111,10 @@ void nap_policy_command(const struct nap_policy *p, const struct nap_req *r, str
 
 /* ---- Limits: limit.c ---- */
 
+#define NAP_LIMIT_PARTIES 64u	/* upper hardware queues that take turns; more share one */
+
 struct nap_limit {
-	/* The administrator's; 0: none. May change while commands run. */
+	/* The administrator's; 0: none. WRITE_ONCE(), then nap_limit_changed(), also while commands run. */
 	u32 max_inflight;
 	u64 max_bytes_per_sec;
 	u64 max_cmds_per_sec;
@@ -118,16 +122,25 @@ struct nap_limit {
 	spinlock_t lock;
 	atomic_t inflight;
 	u64 bytes_at_ns, cmds_at_ns;		/* virtual clocks: when the rate's account is even */
+	u64 waiting;				/* parties that were refused since they were served last */
+	u64 turn_until_ns;			/* until then the party in turn is served first */
+	u8 turn;
+	u32 echo_ns;				/* until the queue is run once more; see limit.c */
+	bool stopped;
 	struct hrtimer timer;			/* runs the upper queue again */
 	struct request_queue *queue;		/* the upper queue that waits, NULL: none */
 };
 
-void nap_limit_init(struct nap_limit *l);
-/* Wakes nobody any more when it returns; before the upper queue goes away. */
+void nap_limit_init(struct nap_limit *l);	/* also after nap_limit_stop(), to begin again; the limits are kept */
+/*
+ * Ends limiting: all that waits is offered again and let through (by then nap_ns_get() should find nothing), and nobody
+ * is woken any more when it returns. Sleeps. When the namespace goes, before its upper queue does.
+ */
 void nap_limit_stop(struct nap_limit *l);
+void nap_limit_changed(struct nap_limit *l);	/* what waits is offered again under the new limits. Atomic. */
 /* Atomic. False: not now (return BLK_STS_DEV_RESOURCE); the queue is run again as soon as there is room. */
 bool nap_limit_get(struct nap_limit *l, struct nap_req *r);
-void nap_limit_put(struct nap_limit *l, struct nap_req *r);
+void nap_limit_put(struct nap_limit *l, struct nap_req *r);	/* any context; nothing if r is not counted */
 
 /* ---- Statistics: stats.c ---- */
 
@@ -138,7 +151,7 @@ struct nap_stats_cpu {
 	u64 reason[NAP_R_COUNT];
 	u64 throttled;
 	u64 lat[NAP_LAT_BINS];
-	struct u64_stats_sync sync;
+	seqcount_t seq;		/* a command is counted as a whole or not at all, on 64-bit machines too */
 };
 
 struct nap_stats {
@@ -152,7 +165,7 @@ int nap_stats_init(struct nap_ns *ns);	/* counters: when the namespace is made *
 void nap_stats_free(struct nap_ns *ns);
 void nap_stats_show_dir(struct nap_ns *ns);	/* debugfs directory CTRL/NSID: while it is enabled */
 void nap_stats_hide_dir(struct nap_ns *ns);
-void nap_stats_throttled(struct nap_ns *ns);
+void nap_stats_throttled(struct nap_ns *ns);	/* nap_limit_get() said no */
 void nap_stats_done(struct nap_ns *ns, const struct nap_req *r, u16 status, enum nap_reason reason);
 
 /* ---- Namespaces ---- */

@@ -85,17 +85,17 @@ static void test_expiry(void **state)
 {
 	struct accel_ctx *ctx = ctx_new();
 	struct accel_dev *dev = dev_open(ctx, "soft:");
-	struct accel_lease *a = lease_new(dev, 64, 400, 0), *b;
+	struct accel_lease *a = lease_new(dev, 64, 1500, 0), *b;
 	struct accel_lease_info info;
 	struct accel_dev_stats st;
 	int i;
 
 	(void)state;
 	for (i = 0; i < 4; i++) {	/* renewed, it lives beyond its duration */
-		sleep_ms(120);
+		sleep_ms(450);
 		assert_int_equal(accel_lease_renew(a), 0);
 	}
-	sleep_ms(600);
+	sleep_ms(2000);
 	assert_int_equal(accel_lease_renew(a), -ESTALE);
 	assert_int_equal(accel_lease_info(a, &info), -ESTALE);
 	assert_int_equal(accel_dev_stats(dev, &st), 0);
@@ -115,13 +115,13 @@ static void test_crashed_holder(void **state)
 	struct accel_ctx *ctx = ctx_new();
 	struct accel_dev *dev = dev_open(ctx, "soft:threads=1,slots=4");
 	struct accel_plan *plan = copy_plan(ctx, dev, ACCEL_DEVICE_ONLY);
+	uint64_t t = now_ns();
 	struct accel_lease *gone = lease_new(dev, 4, 100, ACCEL_LEASE_EXCLUSIVE), *next = NULL;
 	struct accel_queue *q = queue_of(gone, 1), *q2;
 	struct accel_job job = ACCEL_INIT(struct accel_job);
 	uint8_t in[8192], out[8192], zero[8192] = { 0 };
 	struct iovec vin = { in, sizeof(in) }, vout = { out, sizeof(out) };
 	struct accel_result r;
-	uint64_t t;
 
 	(void)state;
 	memset(in, 0x5a, sizeof(in));
@@ -131,10 +131,8 @@ static void test_crashed_holder(void **state)
 	job.nin = job.nout = 1;
 	assert_int_equal(accel_queue_submit(q, &job, 1), 1);
 	/* Not reaped, not released. The lock is free when the lease has run out, and not before. */
-	t = now_ns();
 	assert_int_equal(acquire(dev, 4, 4, ACCEL_LEASE_EXCLUSIVE, 0, 5000, &next), 0);
-	t = now_ns() - t;
-	assert_true(t > 20000000 && t < 3000000000u);
+	assert_true(now_ns() - t >= 100000000);
 	q2 = queue_of(next, 4);
 	memset(out, 0xa5, sizeof(out));
 	/* No byte of the old job's: the slots' windows read as zeros and as free. */

@@ -456,24 +456,30 @@ static void test_drain(void **state)
 {
 	struct fixture f = setup("soft:threads=1", 4);
 	struct accel_queue *q = queue_of(f.lease, 4);
-	uint8_t *in = malloc(SLOW_N), *out = malloc(SLOW_N - 1024);
-	struct iovec vin = { in, SLOW_N }, vout = { out, SLOW_N - 1024 };
-	struct accel_job job = job_of(f.slow, &vin, &vout);
+	uint8_t *in = malloc(SLOW_N), *out = malloc(4 * (SLOW_N - 1024));
+	struct iovec vin = { in, SLOW_N }, vout[4];
 	struct accel_queue_info info;
-	struct accel_result r;
+	struct accel_job jobs[4];
+	struct accel_result r[4];
+	unsigned int i;
 
 	(void)state;
 	fill_text(in, SLOW_N);
+	for (i = 0; i < 4; i++) {
+		vout[i] = (struct iovec){ out + i * (SLOW_N - 1024), SLOW_N - 1024 };
+		jobs[i] = job_of(f.slow, &vin, &vout[i]);
+	}
 	assert_int_equal(accel_queue_drain(q, 0), 0);
-	assert_int_equal(accel_queue_submit(q, &job, 1), 1);
+	assert_int_equal(accel_queue_submit(q, jobs, 4), 4);
 	assert_int_equal(accel_queue_drain(q, 0), -ETIMEDOUT);
 	assert_int_equal(accel_queue_drain(q, 1), -ETIMEDOUT);
-	assert_int_equal(accel_queue_drain(q, 30000), 0);
+	assert_int_equal(accel_queue_drain(q, 60000), 0);
 	assert_int_equal(accel_queue_info(q, &info), 0);
-	assert_int_equal(info.completed, 1);
-	assert_int_equal(info.in_flight, 1);		/* until it is reaped */
-	assert_int_equal(accel_queue_reap(q, &r, 1, 1, 0), 1);
-	assert_int_equal(r.status, ACCEL_ST_OK);
+	assert_int_equal(info.completed, 4);
+	assert_int_equal(info.in_flight, 4);		/* until it is reaped */
+	assert_int_equal(accel_queue_reap(q, r, 4, 4, 0), 4);
+	for (i = 0; i < 4; i++)
+		assert_int_equal(r[i].status, ACCEL_ST_OK);
 	accel_queue_free(q);
 	free(in);
 	free(out);
@@ -536,7 +542,7 @@ static void test_fd(void **state)
 static void test_lease_ends(void **state)
 {
 	struct fixture f = setup("soft:threads=1", 4);
-	struct accel_lease *lease = lease_new(f.dev, 4, 60, 0);
+	struct accel_lease *lease = lease_new(f.dev, 4, 400, 0);
 	struct accel_queue *q = queue_of(lease, 4), *q2;
 	struct accel_plan *prefer = crc_plan(f.ctx, f.dev, ACCEL_PREFER_DEVICE);
 	struct iovec v = { (void *)"123456789", 9 };
@@ -544,7 +550,7 @@ static void test_lease_ends(void **state)
 	struct accel_result r;
 
 	(void)state;
-	sleep_ms(120);
+	sleep_ms(600);
 	/* The library does not know yet; the device does. */
 	assert_int_equal(accel_queue_submit(q, &job, 1), 1);
 	assert_int_equal(accel_queue_reap(q, &r, 1, 1, 5000), 1);
@@ -554,9 +560,9 @@ static void test_lease_ends(void **state)
 	accel_queue_free(q);
 	accel_lease_release(lease);
 	/* With a policy that allows it the CPU steps in, and says so. */
-	lease = lease_new(f.dev, 4, 60, 0);
+	lease = lease_new(f.dev, 4, 400, 0);
 	q = queue_of(lease, 4);
-	sleep_ms(120);
+	sleep_ms(600);
 	job.plan = prefer;
 	assert_int_equal(accel_queue_submit(q, &job, 1), 1);
 	assert_int_equal(accel_queue_reap(q, &r, 1, 1, 5000), 1);
@@ -576,7 +582,7 @@ static void test_lease_ends(void **state)
 static void test_stale_holder(void **state)
 {
 	struct fixture f = setup("soft:threads=0,slots=6", 2);
-	struct accel_lease *old = lease_new(f.dev, 4, 60, 0), *new;
+	struct accel_lease *old = lease_new(f.dev, 4, 400, 0), *new;
 	struct accel_queue *q = queue_of(old, 4), *q2;
 	uint8_t mine[512], theirs[512], got_mine[512], got_theirs[512];
 	struct iovec vm = { mine, 512 }, vt = { theirs, 512 }, om = { got_mine, 512 }, ot = { got_theirs, 512 };
@@ -587,7 +593,7 @@ static void test_stale_holder(void **state)
 	(void)state;
 	memset(mine, 1, 512);
 	memset(theirs, 2, 512);
-	sleep_ms(120);
+	sleep_ms(600);
 	new = lease_new(f.dev, 4, 0, 0);
 	q2 = queue_of(new, 4);
 	for (i = 0; i < 4; i++) {
@@ -622,7 +628,7 @@ static void test_stale_holder(void **state)
 static void test_lease_kept(void **state)
 {
 	struct fixture f = setup("soft:threads=1", 4);
-	struct accel_lease *lease = lease_new(f.dev, 4, 400, 0);
+	struct accel_lease *lease = lease_new(f.dev, 4, 1500, 0);
 	struct accel_queue *q = queue_of(lease, 4);
 	struct iovec v = { (void *)"123456789", 9 };
 	struct accel_job job = job_of(f.crc, &v, NULL);
@@ -634,7 +640,7 @@ static void test_lease_kept(void **state)
 		assert_int_equal(accel_queue_submit(q, &job, 1), 1);
 		assert_int_equal(accel_queue_reap(q, &r, 1, 1, 5000), 1);
 		assert_int_equal(r.status, ACCEL_ST_OK);
-		sleep_ms(40);
+		sleep_ms(150);
 	}
 	assert_int_equal(accel_lease_renew(lease), 0);
 	accel_queue_free(q);

@@ -19,6 +19,7 @@
 #define READY_NS 60000000000u		/* for the daemon to start */
 #define STOP_NS 120000000000u		/* and to end: it gives commands 30 s */
 #define LOAD_NS 4500000000u
+#define BY_CPU_MS 8000			/* of which half is for waiting */
 
 struct daemon {
 	pid_t pid;
@@ -382,17 +383,17 @@ static void one_by_cpu(struct accel_dev *dev, const uint8_t *in, size_t n, uint8
 	uint32_t crc = 0;
 	size_t len = max;
 
-	assert_int_equal(accel_compress(dev, ACCEL_GZIP, 1, in, n, out, &len, 4000), 0);
+	assert_int_equal(accel_compress(dev, ACCEL_GZIP, 1, in, n, out, &len, BY_CPU_MS), 0);
 	assert_true(len > 0 && len < n);
 	assert_true(now_ns() - start < most_ms * 1000000);
 	start = now_ns();
-	assert_int_equal(accel_crc32c(dev, in, n, &crc, 4000), 0);
+	assert_int_equal(accel_crc32c(dev, in, n, &crc, BY_CPU_MS), 0);
 	assert_int_equal(crc, accel_raw_crc32c(0, in, n));
 	assert_true(now_ns() - start < most_ms * 1000000);
 }
 
-/* All of it is the device's. */
-static void by_device(struct accel_stream *stream, const uint8_t *in, size_t n)
+/* Whether all of it is the device's. */
+static bool by_device(struct accel_stream *stream, const uint8_t *in, size_t n)
 {
 	struct accel_stream_info info;
 	uint8_t *drop = malloc(n);
@@ -413,9 +414,8 @@ static void by_device(struct accel_stream *stream, const uint8_t *in, size_t n)
 		;
 	assert_int_equal(k, 0);
 	assert_int_equal(accel_stream_info(stream, &info), 0);
-	assert_true(info.jobs > 0);
-	assert_int_equal(info.cpu_jobs, 0);
 	free(drop);
+	return info.jobs > 0 && !info.cpu_jobs;
 }
 
 /* The target is gone for good: the CPU does it within the caller's time, and later calls do not wait for it again. */
@@ -430,6 +430,8 @@ static void test_by_cpu(void **state)
 	uint8_t *in = malloc(n), *out = malloc(max);
 	char name[300];
 	uint64_t begin;
+	bool again = false;
+	int i;
 
 	(void)state;
 	assert_non_null(in);
@@ -440,23 +442,26 @@ static void test_by_cpu(void **state)
 	dev = dev_open(ctx, name_of(&d, 7, name, sizeof(name), ""));
 	one_by_cpu(dev, in, 4096, out, max, 20000);
 	stop(&d, SIGKILL);
-	one_by_cpu(dev, in, 4096, out, max, 4000);
-	one_by_cpu(dev, in, 4096, out, max, 2000);
-	one_by_cpu(dev, in, n, out, max, 4000);
+	one_by_cpu(dev, in, 4096, out, max, BY_CPU_MS);
+	one_by_cpu(dev, in, 4096, out, max, BY_CPU_MS / 2 - 500);
+	one_by_cpu(dev, in, n, out, max, BY_CPU_MS);
 	/* Who insists on the device is told, and does not wait again either. */
 	opts.kind = ACCEL_STREAM_COMPRESS;
 	opts.alg = ACCEL_GZIP;
 	opts.flags = ACCEL_STREAM_DEVICE_ONLY;
 	begin = now_ns();
 	assert_int_equal(accel_stream_open(dev, &opts, &stream), -ENODEV);
-	assert_true(now_ns() - begin < 3000000000u);
+	assert_true(now_ns() - begin < 4500000000u);
 	/* It is there again: so is its work. */
 	start(&d);
 	opts.flags = 0;
-	sleep_ms(1500);
-	assert_int_equal(accel_stream_open(dev, &opts, &stream), 0);
-	by_device(stream, in, n);
-	accel_stream_close(stream);
+	for (i = 0; i < 10 && !again; i++) {
+		sleep_ms(1500);
+		assert_int_equal(accel_stream_open(dev, &opts, &stream), 0);
+		again = by_device(stream, in, n);
+		accel_stream_close(stream);
+	}
+	assert_true(again);
 	accel_dev_close(dev);
 	accel_ctx_unref(ctx);
 	stop(&d, SIGTERM);

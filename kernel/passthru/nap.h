@@ -74,7 +74,7 @@ struct nap_req {
 		} dev;
 		struct {
 			struct llist_node node;
-			void *cmd;	/* struct nap_engine_cmd */
+			u64 space[28];	/* struct eng_cmd (engine.h): no command needs memory of its own */
 		} eng;
 	};
 };
@@ -268,6 +268,7 @@ struct nap_ctrl {
 	struct xarray ns;		/* nsid -> struct nap_ns that is active; RCU */
 	struct nap_live *live;		/* NULL while not enabled; under lock, and without it for nap_event_ns_changed() */
 	spinlock_t live_lock;		/* that one's */
+	atomic_t held;			/* commands that engine namespaces hold: at most half of the tags of a queue */
 };
 
 const char *nap_ctrl_name(const struct nap_ctrl *c);	/* the name of its configfs directory */

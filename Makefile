@@ -6,6 +6,7 @@
 # make bench      ratios against other tools, side by side
 # make install    PREFIX=/usr/local DESTDIR=
 # make demo-vm    the same through the inbox NVMe driver, in a virtual machine
+# make modules    the kernel modules for the running kernel; kernel/Makefile has the variables
 #
 # Variants: SAN=address,undefined builds into build-san/, FUZZ=1 (clang) the fuzz targets.
 
@@ -147,6 +148,11 @@ check:
 	scripts/check.sh
 bench:
 	scripts/bench.sh
+
+# The kernel modules have a Makefile of their own.
+.PHONY: modules modules_install
+modules modules_install:
+	+@$(MAKE) --no-print-directory -C kernel $@ B=$(abspath $(B))
 
 # Manual pages and documents as HTML, in build/man and build/html; the headers are the manual of the calls.
 HEADERS := $(wildcard include/accel/*.h)

@@ -3,7 +3,6 @@
 #ifndef ACCEL_ENGINE_CIPHER_H
 #define ACCEL_ENGINE_CIPHER_H
 
-#include <openssl/evp.h>
 #include "ghash.h"
 #include "priv.h"
 
@@ -57,7 +56,7 @@ void cipher_tweak_next(uint8_t tweak[16]);
  * comes or the thread is told to forget.
  */
 struct cipher_slot {
-	EVP_CIPHER_CTX *ctx;
+	struct evp_cipher_ctx_st *ctx;
 	uint32_t iv_len;	/* that the context is set to; 0: not yet */
 	uint32_t key_len;	/* of the key that it holds; 0: none */
 	uint8_t key[64];

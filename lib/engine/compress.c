@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The compression family: its table, its bounds, what a thread keeps for it, and how a job's lists are
- * read and written. The algorithms are in deflate.c, inflate.c, lz4.c and zstd.c.
+ * The compression family: its table, its bounds, and what a thread keeps for it. The algorithms are in deflate.c,
+ * inflate.c, lz4.c and zstd.c.
  *
  * Second implementations, for tests: zlib for the three deflate formats, plain C for LZ4 (lz4_plain.c).
  * Zstandard has none in Debian besides its own library; what stands in for it is the checksum of the
@@ -9,9 +9,7 @@
  */
 #include <stdlib.h>
 
-#include "compress.h"
-
-#define MAX_BYTES	((uint64_t)1 << 30)	/* of a job, either side */
+#include "comp_thread.h"
 
 void *comp_alloc(size_t n)
 {
@@ -39,79 +37,6 @@ void comp_thread_free(struct comp_thread *c)
 	free(c);
 }
 
-size_t sink_room(const struct sink *s, void **p, size_t max)
-{
-	struct iov_pos pos = s->pos;
-
-	return iov_next(&pos, p, (size_t)BASE_MIN((uint64_t)max, s->left));
-}
-
-void sink_took(struct sink *s, size_t n)
-{
-	iov_skip(&s->pos, n);
-	s->left -= n;
-}
-
-int sink_put(struct sink *s, const void *p, size_t n)
-{
-	if (n > s->left)
-		return -1;
-	iov_write(&s->pos, p, n);
-	s->left -= n;
-	return 0;
-}
-
-size_t src_next(struct src *s, const void **p, size_t max)
-{
-	void *q = NULL;
-	size_t n = iov_next(&s->pos, &q, (size_t)BASE_MIN((uint64_t)max, s->left));
-
-	*p = q;
-	s->left -= n;
-	return n;
-}
-
-int flat_open(struct engine_thread *t, unsigned int index, struct job *job, uint64_t want, struct flat *f)
-{
-	uint64_t max = BASE_MIN(job->out_max, want);
-
-	f->in_len = (size_t)job->in_len;
-	f->in = engine_flat_in(t, job);
-	f->out_max = (size_t)max;
-	f->out = iov_flat(job->out, job->nout, f->out_max);
-	f->bounced = !f->out;
-	if (f->bounced)
-		f->out = engine_scratch(t, SCRATCH_OUT, f->out_max);
-	if (f->in && f->out)
-		return 0;
-	engine_fail(job, index, NVME_ACCEL_NO_RESOURCES);
-	return -1;
-}
-
-void comp_done(struct job *job, uint64_t in_used, uint64_t out_len)
-{
-	job->code = NVME_ACCEL_OK;
-	job->in_used = in_used;
-	job->out_len = out_len;
-}
-
-void comp_done_flat(struct job *job, const struct flat *f, uint64_t in_used, uint64_t out_len)
-{
-	struct iov_pos pos = { job->out, job->nout, 0 };
-
-	if (f->bounced)
-		iov_write(&pos, f->out, (size_t)out_len);
-	comp_done(job, in_used, out_len);
-}
-
-void comp_short(struct job *job, unsigned int index, uint64_t needed, int exact)
-{
-	engine_fail(job, index, NVME_ACCEL_OUTPUT_SHORT);
-	job->out_needed = needed;
-	if (exact)
-		job->sflags |= NVME_ACCEL_SF_NEEDED_EXACT;
-}
-
 static int is_deflate(uint16_t alg)
 {
 	return alg >= NVME_ACCEL_ALG_DEFLATE && alg <= NVME_ACCEL_ALG_GZIP;
@@ -119,8 +44,6 @@ static int is_deflate(uint16_t alg)
 
 uint64_t comp_bound(const struct job_stage *stage, uint64_t in_len)
 {
-	uint64_t n;
-
 	if (in_len > UINT64_MAX / 4)
 		return UINT64_MAX;
 	switch (stage->alg) {
@@ -131,13 +54,7 @@ uint64_t comp_bound(const struct job_stage *stage, uint64_t in_len)
 	case NVME_ACCEL_ALG_ZSTD:
 		return zstd_bound(in_len);
 	default:
-		/*
-		 * What the stored form needs would do, as deflate.c falls back on it; the rest lets a
-		 * compressor find out for itself, with the shorter stored blocks that it may make.
-		 */
-		n = deflate_stored_len(in_len, stage->flags & NVME_ACCEL_STAGE_CHUNK);
-		return n + in_len / 5000 * DEFLATE_STORED_HEAD + 64 + wrap_head_len(stage->alg) +
-		       wrap_tail_len(stage->alg);
+		return deflate_bound(stage, in_len);
 	}
 }
 
@@ -146,28 +63,21 @@ static uint64_t bound(const struct job_stage *stage, uint64_t in_len)
 	return stage->op == NVME_ACCEL_OP_COMPRESS ? comp_bound(stage, in_len) : UINT64_MAX;
 }
 
-/* What is asked of a compressor is within the interface: level, window bits, flags, size. */
 static int compress_takes(const struct job_stage *stage, uint64_t in_len)
 {
-	uint32_t flags = stage->alg == NVME_ACCEL_ALG_DEFLATE ? NVME_ACCEL_STAGE_CHUNK : 0;
-
-	if (stage->arg0 >= COMP_LEVELS || stage->flags & ~flags || in_len > MAX_BYTES)
-		return 0;
 	if (is_deflate(stage->alg))
-		return !stage->arg1 || (stage->arg1 >= 9 && stage->arg1 <= 15);
-	return !stage->arg1;
+		return deflate_takes(stage, in_len);
+	return stage->arg0 < COMP_LEVELS && !stage->flags && !stage->arg1 && in_len <= COMP_MAX_BYTES;
 }
 
 static int decompress_takes(const struct job_stage *stage, uint64_t in_len)
 {
-	uint32_t flags = NVME_ACCEL_STAGE_TRAILING;
-
 	/* An LZ4 block ends where its bytes do: there is nothing by which to tell trailing ones. */
-	if (stage->alg == NVME_ACCEL_ALG_LZ4)
-		flags = 0;
-	else if (stage->alg == NVME_ACCEL_ALG_DEFLATE)
-		flags |= NVME_ACCEL_STAGE_CHUNK;
-	return !(stage->flags & ~flags) && in_len <= MAX_BYTES;
+	uint32_t flags = stage->alg == NVME_ACCEL_ALG_LZ4 ? 0 : NVME_ACCEL_STAGE_TRAILING;
+
+	if (is_deflate(stage->alg))
+		return inflate_takes(stage, in_len);
+	return !(stage->flags & ~flags) && in_len <= COMP_MAX_BYTES;
 }
 
 static int plain_takes(const struct job_stage *stage, uint64_t in_len)
@@ -232,7 +142,7 @@ static unsigned int ops(struct wire_op *op, unsigned int max)
 			o->flags = NVME_ACCEL_OPF_FIRST | NVME_ACCEL_OPF_MIDDLE | NVME_ACCEL_OPF_LAST |
 				   NVME_ACCEL_OPF_ALONE;
 			o->granule = 1;
-			o->max_in = o->max_out = MAX_BYTES;
+			o->max_in = o->max_out = COMP_MAX_BYTES;
 			o->align = 1;
 			o->level_max = code == NVME_ACCEL_OP_COMPRESS ? COMP_LEVELS - 1 : 0;
 			o->est_mbps = code == NVME_ACCEL_OP_COMPRESS ? estimate[alg].compress_mbps :

@@ -6,33 +6,13 @@
 #include "priv.h"
 
 /* Bytes that one call of a compressor takes before the job's stop flag is looked at again. */
-#define COMP_PIECE		(1u << 20)
+#define COMP_PIECE		ENGINE_STEP(1u << 20)
+#define COMP_MAX_BYTES		((uint64_t)1 << 30)	/* of a job, either side */
 #define COMP_LEVELS		10u
 #define DEFLATE_STORED_MAX	65535u
 #define DEFLATE_STORED_HEAD	5u	/* of a stored block that begins on a byte boundary */
 
-struct isal_zstream;
-struct inflate_state;
-struct libdeflate_compressor;
-struct libdeflate_decompressor;
-struct z_stream_s;
-
-/* Contexts are made when first needed and kept; every pointer may be NULL. */
-struct comp_thread {
-	struct isal_zstream *isal;
-	uint8_t *isal_level_buf;
-	struct inflate_state *isal_inflate;
-	struct libdeflate_compressor *ld[COMP_LEVELS];	/* by our level */
-	struct libdeflate_decompressor *ld_inflate;
-	struct z_stream_s *zlib_deflate;
-	int zlib_level, zlib_bits;			/* of zlib_deflate */
-	struct z_stream_s *zlib_inflate;
-	void *lz4, *lz4hc;
-	struct LZ4F_cctx_s *lz4f_c;
-	struct LZ4F_dctx_s *lz4f_d;
-	struct ZSTD_CCtx_s *zstd_c;
-	struct ZSTD_DCtx_s *zstd_d;
-};
+struct comp_thread;
 
 /* The thread's contexts, made if need be; NULL: no memory. */
 struct comp_thread *comp_get(struct engine_thread *t);
@@ -95,6 +75,11 @@ void comp_short(struct job *job, unsigned int index, uint64_t needed, int exact)
 
 uint64_t comp_bound(const struct job_stage *stage, uint64_t in_len);
 
+/* For the deflate formats: whether level, window bits, flags and size are within the interface; the worst case. */
+int deflate_takes(const struct job_stage *stage, uint64_t in_len);
+int inflate_takes(const struct job_stage *stage, uint64_t in_len);
+uint64_t deflate_bound(const struct job_stage *stage, uint64_t in_len);
+
 /* Wrappers around raw deflate: nothing, zlib (RFC 1950), gzip (RFC 1952). */
 #define WRAP_HEAD_MAX	10u
 #define WRAP_TAIL_MAX	8u
@@ -140,10 +125,29 @@ struct skim {
 	int final;		/* the last block says that it is */
 };
 
-int deflate_skim(const uint8_t *in, size_t n, int chunk, struct skim *s);
+#define SKIM_WORK_NBYTES 8192u	/* of work memory, aligned for any type */
+int deflate_skim(void *work, const uint8_t *in, size_t n, int chunk, struct skim *s);
 
 /* The stored form of a raw deflate stream. */
 uint64_t deflate_stored_len(uint64_t in_len, int chunk);
+
+/* Compressors make raw deflate into a sink; deflate_run() does all else: wrappers, chunks, what does not fit. */
+enum raw_state { RAW_OK, RAW_SHORT, RAW_STOPPED, RAW_NO_MEMORY, RAW_FAULT };
+
+struct raw {
+	struct engine_thread *t;
+	struct comp_thread *c;
+	const struct job_stage *stage;
+	struct job *job;
+	struct sink sink;
+	int chunk;
+};
+
+typedef enum raw_state (*raw_fn)(struct raw *r);
+
+void deflate_run(struct engine_thread *t, const struct job_stage *stage, unsigned int index, struct job *job,
+		 raw_fn fn);
+enum raw_state raw_stored(struct raw *r);
 
 /*
  * A decoder that takes pieces of any size. *in_len: bytes there are, on return bytes taken; *out_len: room,
@@ -171,6 +175,27 @@ enum dec_state dec_run(const struct job *job, struct dec_run *r, dec_step step, 
 void dec_fail(struct job *job, unsigned int index, enum dec_state state);
 /* Whether the end at in_used is one that the stage allows; else fails the job. */
 int dec_end_good(const struct job_stage *stage, unsigned int index, struct job *job, uint64_t in_used);
+
+/* Where the raw data of a job begins, and how much of the input is not trailer. */
+struct body {
+	uint64_t head;
+	uint64_t len;		/* behind the header, trailer and whatever follows included */
+};
+
+/* Finds the body; -1 with the job failed if there is none. */
+int body_find(const struct job_stage *stage, unsigned int index, struct job *job, struct body *b);
+/* A chunk without a final block ends with an empty stored one; whether the input's last bytes are such. */
+int ends_as_chunk(const struct job *job);
+/* raw: bytes of raw deflate that were used. Checks the trailer and what follows it, and ends the job. */
+void inflate_finish(const struct job_stage *stage, unsigned int index, struct job *job, const struct body *b,
+		    uint64_t raw, uint32_t check, uint64_t made);
+/* The output does not fit: finds out whether the input is good and how much it would make. */
+void inflate_short(struct engine_thread *t, const struct job_stage *stage, unsigned int index, struct job *job,
+		   const struct body *b);
+/* A decoder's run: how it begins and how it ends the job. between: the input ended between two blocks. */
+void inflate_run_init(struct dec_run *r, const struct job_stage *stage, const struct job *job, const struct body *b);
+void inflate_run_finish(struct engine_thread *t, const struct job_stage *stage, unsigned int index, struct job *job,
+			const struct body *b, const struct dec_run *r, enum dec_state state, int between);
 
 enum dec_state isal_step(void *ctx, const uint8_t *in, size_t *in_len, uint8_t *out, size_t *out_len);
 enum dec_state lz4f_step(void *ctx, const uint8_t *in, size_t *in_len, uint8_t *out, size_t *out_len);

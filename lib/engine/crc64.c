@@ -33,7 +33,7 @@ uint64_t crc64_slice16(const struct checksum_thread *c, uint64_t crc, const uint
 	return crc;
 }
 
-#ifdef __x86_64__
+#if defined(__x86_64__) && !defined(__KERNEL__)
 #include <immintrin.h>
 
 /*

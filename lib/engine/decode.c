@@ -3,7 +3,7 @@
 #include "compress.h"
 
 /* Room of one call: what comes out is summed while it is in the cache. */
-#define OUT_PIECE	(256u << 10)
+#define OUT_PIECE	ENGINE_STEP(256u << 10)
 
 struct piece {
 	const uint8_t *p;

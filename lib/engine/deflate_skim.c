@@ -390,23 +390,24 @@ static int walk_block(struct walk *w, uint64_t *at)
 	return rc ? -1 : (int)(head & 1);
 }
 
-int deflate_skim(const uint8_t *in, size_t n, int chunk, struct skim *s)
+int deflate_skim(void *work, const uint8_t *in, size_t n, int chunk, struct skim *s)
 {
-	struct walk w;
+	struct walk *w = work;
 	int rc;
 
-	w.in = in;
-	w.b = (struct bits){ in, in + n, 0, 0, 0 };
-	w.total = 0;
+	_Static_assert(sizeof(*w) <= SKIM_WORK_NBYTES, "the walk fits in the work memory");
+	w->in = in;
+	w->b = (struct bits){ in, in + n, 0, 0, 0 };
+	w->total = 0;
 	do {
-		rc = walk_block(&w, &s->last_bit);
+		rc = walk_block(w, &s->last_bit);
 		if (rc < 0)
 			return -1;
-		s->end_bit = bit_pos(&w);
+		s->end_bit = bit_pos(w);
 		if (chunk && s->end_bit == (uint64_t)n * 8)
 			break;
 	} while (!rc);
-	s->out_len = w.total;
+	s->out_len = w->total;
 	s->final = rc;
 	return 0;
 }

@@ -8,10 +8,10 @@
  */
 #define STEP ((uint64_t)4096)
 
+/* Where every block of a job is worked on, in the lists as they are: nothing is gathered. */
 struct blocks {
-	uint8_t *in[EC_MAX + 2], *out[EC_MAX];
-	uint8_t *bounce;	/* blocks that do not lie in one piece */
-	size_t stride;
+	struct iov_pos in[EC_MAX + 2], out[EC_MAX];
+	uint8_t *src[EC_MAX + 2], *dst[EC_MAX];
 };
 
 static int ranges_meet(const struct base_iov *a, const struct base_iov *b)
@@ -37,7 +37,10 @@ static struct base_iov hull(const struct base_iov *iov, unsigned int niov, uint6
 	return (struct base_iov){ (void *)low, high > low ? high - low : 0 };
 }
 
-/* Whether any byte is both read and written: then the result would depend on the order of the work. */
+/*
+ * Whether any byte is both read and written: then the result would depend on the order of the work. In a kernel no user
+ * chooses the buffers, and lists of a thousand pages would make the question dear.
+ */
 static int overlap(const struct job *job, uint64_t out_len)
 {
 	struct base_iov all_in = hull(job->in, job->nin, job->in_len), all_out = hull(job->out, job->nout, out_len);
@@ -45,6 +48,9 @@ static int overlap(const struct job *job, uint64_t out_len)
 	struct base_iov a, b;
 	uint64_t left, left2;
 
+#ifdef __KERNEL__
+	return 0;
+#endif
 	if (!ranges_meet(&all_in, &all_out))
 		return 0;
 	for (left = job->in_len; left; left -= a.iov_len) {
@@ -61,97 +67,71 @@ static int overlap(const struct job *job, uint64_t out_len)
 	return 0;
 }
 
-/* Finds n blocks in a list; those in pieces get the next places in bounce. Returns how many those are. */
-static unsigned int locate(struct blocks *b, const struct base_iov *iov, unsigned int niov, unsigned int n,
-			   uint64_t block, uint8_t **ptr, unsigned int nbounced, int gather)
+/* The places where n blocks of a list begin. */
+static void locate(const struct base_iov *iov, unsigned int niov, unsigned int n, uint64_t block, struct iov_pos *at)
 {
-	struct iov_pos pos = { iov, niov, 0 }, next;
-	unsigned int i, count = 0;
+	struct iov_pos pos = { iov, niov, 0 };
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		at[i] = pos;
+		iov_skip(&pos, block);
+	}
+}
+
+/* What of n blocks lies in one piece from where they are, the same length of each, at most max. */
+static size_t common_run(const struct iov_pos *at, unsigned int n, uint8_t **ptr, size_t max)
+{
+	unsigned int i;
 	void *p;
 
 	for (i = 0; i < n; i++) {
-		next = pos;
-		if (iov_next(&next, &p, block) == block) {
-			ptr[i] = p;
-			pos = next;
-			continue;
-		}
-		ptr[i] = b->bounce ? b->bounce + (nbounced + count) * b->stride : NULL;
-		if (gather && ptr[i])
-			iov_read(&pos, ptr[i], block);
-		else
-			iov_skip(&pos, block);
-		count++;
+		struct iov_pos pos = at[i];
+
+		max = iov_next(&pos, &p, max);
+		ptr[i] = p;
 	}
-	return count;
+	return max;
 }
 
-static int find_blocks(struct engine_thread *t, const struct ec_req *r, struct job *job, struct blocks *b)
+static void advance(struct iov_pos *at, unsigned int n, size_t len)
 {
-	unsigned int nin, nout;
-
-	b->bounce = NULL;
-	b->stride = (r->block + 63) & ~(uint64_t)63;
-	nin = locate(b, job->in, job->nin, r->nin, r->block, b->in, 0, 0);
-	nout = locate(b, job->out, job->nout, r->nout, r->block, b->out, nin, 0);
-	if (!nin && !nout)
-		return 1;
-	if (b->stride < r->block || b->stride > SIZE_MAX / (nin + nout))
-		return 0;
-	b->bounce = engine_scratch(t, SCRATCH_WORK, (nin + nout) * b->stride);
-	if (!b->bounce)
-		return 0;
-	locate(b, job->in, job->nin, r->nin, r->block, b->in, 0, 1);
-	locate(b, job->out, job->nout, r->nout, r->block, b->out, nin, 0);
-	return 1;
+	for (; n; n--, at++)
+		iov_skip(at, len);
 }
 
-static void write_back(const struct ec_req *r, struct job *job, const struct blocks *b)
+/* The same piece of every block, at most max bytes of each; how many: 0 if a list is shorter than it should be. */
+static size_t step(const struct ec_plan *plan, const struct ec_req *r, struct blocks *b, size_t max)
 {
-	struct iov_pos pos = { job->out, job->nout, 0 }, next;
-	unsigned int i;
-	void *p;
-
-	for (i = 0; b->bounce && i < r->nout; i++) {
-		next = pos;
-		if (iov_next(&next, &p, r->block) == r->block)
-			pos = next;
-		else
-			iov_write(&pos, b->out[i], r->block);
-	}
-}
-
-static void step(const struct ec_plan *plan, const struct blocks *b, uint64_t off, size_t len,
-		 ec_kernel kernel)
-{
-	const struct ec_req *r = &plan->req;
-	uint8_t *src[EC_MAX], *dst[EC_MAX];
+	size_t len = common_run(b->in, r->nin, b->src, max);
+	uint8_t *three[3];
 	unsigned int i;
 
-	for (i = 0; i < r->nout; i++)
-		dst[i] = b->out[i] + off;
-	if (r->op != NVME_ACCEL_OP_EC_UPDATE) {
-		for (i = 0; i < r->nsrc; i++)
-			src[i] = b->in[i] + off;
-		kernel(plan, 0, r->nrow, len, src, dst);
-		return;
+	len = common_run(b->out, r->nout, b->dst, len);
+	if (!len)
+		return 0;
+	if (r->op != NVME_ACCEL_OP_EC_UPDATE)
+		plan->by->kernel(plan, 0, r->nrow, len, b->src, b->dst);
+	for (i = 0; r->op == NVME_ACCEL_OP_EC_UPDATE && i < r->m; i++) {
+		three[0] = b->src[0];
+		three[1] = b->src[1];
+		three[2] = b->src[2 + i];
+		plan->by->kernel(plan, i, 1, len, three, b->dst + i);
 	}
-	src[0] = b->in[0] + off;
-	src[1] = b->in[1] + off;
-	for (i = 0; i < r->m; i++) {
-		src[2] = b->in[2 + i] + off;
-		kernel(plan, i, 1, len, src, dst + i);
-	}
+	advance(b->in, r->nin, len);
+	advance(b->out, r->nout, len);
+	return len;
 }
 
 static void run(struct engine_thread *t, const struct job_stage *stage, unsigned int index, struct job *job,
-		const struct ec_field *field, ec_kernel kernel)
+		const struct ec_backend *by)
 {
 	const struct ec_plan *plan;
-	struct blocks b;
+	struct blocks *b;
 	struct ec_req r;
-	uint64_t off, n;
+	uint64_t off;
 	uint32_t code;
+	size_t n;
 
 	if (!ec_parse(&r, stage, index, job))
 		return;
@@ -159,38 +139,42 @@ static void run(struct engine_thread *t, const struct job_stage *stage, unsigned
 		engine_fail(job, index, NVME_ACCEL_BAD_PARAM);
 		return;
 	}
-	plan = ec_plan_get(t, &r, field, &code);
-	if (!plan || !find_blocks(t, &r, job, &b)) {
+	plan = ec_plan_get(t, &r, by, &code);
+	b = engine_scratch(t, SCRATCH_WORK, sizeof(*b));
+	if (!plan || !b) {
 		engine_fail(job, index, plan ? NVME_ACCEL_NO_RESOURCES : code);
 		return;
 	}
+	locate(job->in, job->nin, r.nin, r.block, b->in);
+	locate(job->out, job->nout, r.nout, r.block, b->out);
 	for (off = 0; off < r.block; off += n) {
-		n = BASE_MIN(r.block - off, STEP);
-		if (engine_stopped(job)) {
+		n = engine_stopped(job) ? 0 : step(plan, &r, b, BASE_MIN(r.block - off, STEP));
+		if (!n) {
 			engine_fail(job, index, NVME_ACCEL_ABORTED);
 			return;
 		}
-		step(plan, &b, off, n, kernel);
 	}
-	write_back(&r, job, &b);
 	job->in_used = job->in_len;
 	job->out_len = r.block * r.nout;
 }
 
-static void isal_run(struct engine_thread *t, const struct job_stage *stage, unsigned int index,
-		     struct job *job)
+static void fast_run(struct engine_thread *t, const struct job_stage *stage, unsigned int index, struct job *job)
 {
-	run(t, stage, index, job, &ec_field_isal, ec_kernel_isal);
+	run(t, stage, index, job, &ec_fast);
 }
 
-static void plain_run(struct engine_thread *t, const struct job_stage *stage, unsigned int index,
-		      struct job *job)
+static void plain_run(struct engine_thread *t, const struct job_stage *stage, unsigned int index, struct job *job)
 {
-	run(t, stage, index, job, &ec_field_plain, ec_kernel_plain);
+	run(t, stage, index, job, &ec_plain);
 }
 
+#ifdef __KERNEL__
+#define FAST "gf"
+#else
+#define FAST "isal"
+#endif
 #define FN(op, alg) \
-	{ NVME_ACCEL_OP_##op, NVME_ACCEL_ALG_##alg, "isal", NULL, isal_run }, \
+	{ NVME_ACCEL_OP_##op, NVME_ACCEL_ALG_##alg, FAST, NULL, fast_run }, \
 	{ NVME_ACCEL_OP_##op, NVME_ACCEL_ALG_##alg, "plain", NULL, plain_run }
 #define FNS(alg) FN(EC_ENCODE, alg), FN(EC_DECODE, alg), FN(EC_UPDATE, alg)
 static const struct engine_fn fns[] = {

@@ -13,17 +13,7 @@ static uint8_t isal_inv(uint8_t a)
 	return gf_inv(a);
 }
 
-/* gf_gen_cauchy1_matrix() writes the identity too, for which there is no room here. */
-static void isal_cauchy(uint8_t *parity, unsigned int k, unsigned int m)
-{
-	unsigned int i, j;
-
-	for (i = 0; i < m; i++)
-		for (j = 0; j < k; j++)
-			parity[i * k + j] = gf_inv((uint8_t)((k + i) ^ j));
-}
-
-const struct ec_field ec_field_isal = { isal_mul, isal_inv, isal_cauchy };
+static const struct ec_field isal_field = { isal_mul, isal_inv };
 
 static int aligned32(uint8_t **p, unsigned int n)
 {
@@ -51,8 +41,8 @@ static size_t xor_only(const struct ec_plan *p, size_t len, uint8_t **src, uint8
 	return xor_gen((int)(k + 1), (int)len, all) ? 0 : len;
 }
 
-void ec_kernel_isal(const struct ec_plan *p, unsigned int first, unsigned int n, size_t len, uint8_t **src,
-		    uint8_t **dst)
+static void isal_kernel(const struct ec_plan *p, unsigned int first, unsigned int n, size_t len, uint8_t **src,
+			uint8_t **dst)
 {
 	uint8_t *s[EC_MAX], *d[EC_MAX], *tables = p->tables + (size_t)32 * first * p->req.nsrc;
 	unsigned int i;
@@ -69,3 +59,10 @@ void ec_kernel_isal(const struct ec_plan *p, unsigned int first, unsigned int n,
 		d[i] = dst[i] + done;
 	ec_encode_data((int)(len - done), (int)p->req.nsrc, (int)n, tables, s, d);
 }
+
+static void isal_tables(const uint8_t *coef, unsigned int nsrc, unsigned int nrow, uint8_t *tables)
+{
+	ec_init_tables((int)nsrc, (int)nrow, (unsigned char *)(uintptr_t)coef, tables);
+}
+
+const struct ec_backend ec_fast = { &isal_field, isal_kernel, isal_tables };

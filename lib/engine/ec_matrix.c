@@ -6,8 +6,6 @@
  * as there are parity blocks among them, e; those parities with the known data taken out are e equations
  * for the e missing blocks. So the work is e^3 + e^2 k, and e is at most m.
  */
-#include <stdlib.h>
-#include <isa-l.h>
 #include "ec.h"
 
 /* A thread serves few kinds of stripes, but may meet many sets of losses. */
@@ -17,6 +15,16 @@ struct ec_thread {
 	struct ec_plan *first;		/* most recently used first */
 };
 
+/* Rows k..k+m-1 of the Cauchy code's generator, m rows of k. */
+static void cauchy(const struct ec_field *f, uint8_t *parity, unsigned int k, unsigned int m)
+{
+	unsigned int i, j;
+
+	for (i = 0; i < m; i++)
+		for (j = 0; j < k; j++)
+			parity[i * k + j] = f->inv((uint8_t)((k + i) ^ j));
+}
+
 /* Row p of the code's parity: its coefficients for data 0..k-1. */
 static void generator(const struct ec_req *r, const struct ec_field *f, uint8_t *parity)
 {
@@ -25,7 +33,7 @@ static void generator(const struct ec_req *r, const struct ec_field *f, uint8_t 
 
 	switch (r->alg) {
 	case NVME_ACCEL_ALG_RS_CAUCHY:
-		f->cauchy(parity, r->k, r->m);
+		cauchy(f, parity, r->k, r->m);
 		break;
 	case NVME_ACCEL_ALG_MATRIX:
 		memcpy(parity, r->matrix, (size_t)r->m * r->k);
@@ -34,7 +42,8 @@ static void generator(const struct ec_req *r, const struct ec_field *f, uint8_t 
 		/* Q as RAID-6 has it: the powers of 2, block 0 by 1. */
 		for (j = 0; j < r->k; j++, g = f->mul(g, 2))
 			parity[r->k + j] = g;
-		/* fallthrough */
+		memset(parity, 1, r->k);
+		break;
 	default:
 		memset(parity, 1, r->k);
 	}
@@ -205,40 +214,40 @@ static size_t matrix_len(const struct ec_req *r)
 	return r->matrix ? (size_t)r->m * r->k : 0;
 }
 
-static int same(const struct ec_plan *p, const struct ec_req *r, const struct ec_field *f)
+static int same(const struct ec_plan *p, const struct ec_req *r, const struct ec_backend *by)
 {
 	const struct ec_req *q = &p->req;
 
-	return p->field == f && q->op == r->op && q->alg == r->alg && q->k == r->k && q->m == r->m &&
+	return p->by == by && q->op == r->op && q->alg == r->alg && q->k == r->k && q->m == r->m &&
 	       q->nlost == r->nlost && q->index == r->index &&
 	       (!lists_len(r) || !memcmp(q->lost, r->lost, lists_len(r))) &&
 	       (!matrix_len(r) || !memcmp(q->matrix, r->matrix, matrix_len(r)));
 }
 
 /*
- * How ISA-L lays tables out is its own affair (since 2.31 it depends on the processor's instructions), so rows that
+ * How a backend lays tables out is its own affair (ISA-L since 2.31 by the processor's instructions), so rows that
  * are to be used one at a time, as an update does, have tables of their own.
  */
 static void init_tables(struct ec_plan *p)
 {
 	unsigned int nsrc = p->req.nsrc, together = p->req.op == NVME_ACCEL_OP_EC_UPDATE ? 1 : p->req.nrow, i;
 
-	for (i = 0; i < p->req.nrow; i += together)
-		ec_init_tables((int)nsrc, (int)together, p->coef + i * nsrc, p->tables + (size_t)32 * i * nsrc);
+	for (i = 0; p->by->tables && i < p->req.nrow; i += together)
+		p->by->tables(p->coef + i * nsrc, nsrc, together, p->tables + (size_t)32 * i * nsrc);
 }
 
-static struct ec_plan *plan_new(const struct ec_req *r, const struct ec_field *f, uint32_t *code)
+static struct ec_plan *plan_new(const struct ec_req *r, const struct ec_backend *by, uint32_t *code)
 {
 	size_t nlists = lists_len(r), nmatrix = matrix_len(r), ncoef = (size_t)r->nrow * r->nsrc;
-	struct ec_plan *p = calloc(1, sizeof(*p) + nlists + nmatrix);
-	uint8_t *work = malloc(ec_work_nbytes(r));
+	struct ec_plan *p = engine_zalloc(sizeof(*p) + nlists + nmatrix);
+	uint8_t *work = engine_alloc(ec_work_nbytes(r));
 
 	*code = NVME_ACCEL_NO_RESOURCES;
 	if (p)
-		p->tables = aligned_alloc(64, (33 * ncoef + 63) & ~(size_t)63);
+		p->tables = engine_alloc64(33 * ncoef);
 	if (p && p->tables && work) {
 		p->req = *r;
-		p->field = f;
+		p->by = by;
 		p->coef = p->tables + 32 * ncoef;
 		if (nlists)
 			memcpy(p->own, r->lost, nlists);
@@ -247,23 +256,23 @@ static struct ec_plan *plan_new(const struct ec_req *r, const struct ec_field *f
 		p->req.lost = nlists ? p->own : NULL;
 		p->req.survivors = nlists ? p->own + r->nlost : NULL;
 		p->req.matrix = nmatrix ? p->own + nlists : NULL;
-		*code = ec_coefficients(r, f, p->coef, work);
+		*code = ec_coefficients(r, by->field, p->coef, work);
 	}
-	free(work);
+	engine_free(work);
 	if (*code == NVME_ACCEL_OK) {
 		init_tables(p);
 		return p;
 	}
 	if (p)
-		free(p->tables);
-	free(p);
+		engine_free(p->tables);
+	engine_free(p);
 	return NULL;
 }
 
 static void plan_free(struct ec_plan *p)
 {
-	free(p->tables);
-	free(p);
+	engine_free(p->tables);
+	engine_free(p);
 }
 
 /* The one that was used longest ago goes. */
@@ -280,23 +289,23 @@ static void trim(struct ec_thread *e)
 	*at = NULL;
 }
 
-const struct ec_plan *ec_plan_get(struct engine_thread *t, const struct ec_req *r,
-				  const struct ec_field *field, uint32_t *code)
+const struct ec_plan *ec_plan_get(struct engine_thread *t, const struct ec_req *r, const struct ec_backend *by,
+				  uint32_t *code)
 {
 	struct ec_plan **at, *p;
 
 	if (!t->ec)
-		t->ec = calloc(1, sizeof(*t->ec));
+		t->ec = engine_zalloc(sizeof(*t->ec));
 	*code = NVME_ACCEL_NO_RESOURCES;
 	if (!t->ec)
 		return NULL;
-	for (at = &t->ec->first; *at && !same(*at, r, field); at = &(*at)->next)
+	for (at = &t->ec->first; *at && !same(*at, r, by); at = &(*at)->next)
 		;
 	p = *at;
 	if (p)
 		*at = p->next;
 	else
-		p = plan_new(r, field, code);
+		p = plan_new(r, by, code);
 	if (!p)
 		return NULL;
 	p->next = t->ec->first;
@@ -314,5 +323,5 @@ void ec_thread_free(struct ec_thread *e)
 		e->first = p->next;
 		plan_free(p);
 	}
-	free(e);
+	engine_free(e);
 }

@@ -27,16 +27,7 @@ static uint8_t plain_inv(uint8_t a)
 	return r;
 }
 
-static void plain_cauchy(uint8_t *parity, unsigned int k, unsigned int m)
-{
-	unsigned int i, j;
-
-	for (i = 0; i < m; i++)
-		for (j = 0; j < k; j++)
-			parity[i * k + j] = plain_inv((uint8_t)((k + i) ^ j));
-}
-
-const struct ec_field ec_field_plain = { plain_mul, plain_inv, plain_cauchy };
+const struct ec_field ec_field_plain = { plain_mul, plain_inv };
 
 static void mul_add(uint8_t c, const uint8_t *src, uint8_t *dst, size_t len)
 {
@@ -50,8 +41,8 @@ static void mul_add(uint8_t c, const uint8_t *src, uint8_t *dst, size_t len)
 		dst[i] ^= product[src[i]];
 }
 
-void ec_kernel_plain(const struct ec_plan *p, unsigned int first, unsigned int n, size_t len, uint8_t **src,
-		     uint8_t **dst)
+static void plain_kernel(const struct ec_plan *p, unsigned int first, unsigned int n, size_t len, uint8_t **src,
+			 uint8_t **dst)
 {
 	unsigned int i, j;
 
@@ -61,3 +52,5 @@ void ec_kernel_plain(const struct ec_plan *p, unsigned int first, unsigned int n
 			mul_add(p->coef[(first + i) * p->req.nsrc + j], src[j], dst[i], len);
 	}
 }
+
+const struct ec_backend ec_plain = { &ec_field_plain, plain_kernel, NULL };

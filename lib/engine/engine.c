@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* What every engine stands on: the thread's memory, the choice from the table, a job of one stage. */
-#include <stdlib.h>
-#include <openssl/crypto.h>
 #include "priv.h"
-
-#define STACK_WIPE 16384
 
 /* In the order of their operations; within a family in the order of preference. */
 static const struct engine_family *const families[] = {
@@ -26,7 +22,7 @@ static const uint8_t family_of[] = {
 
 struct engine_thread *engine_thread_new(void)
 {
-	return calloc(1, sizeof(struct engine_thread));
+	return engine_zalloc(sizeof(struct engine_thread));
 }
 
 void engine_thread_free(struct engine_thread *t)
@@ -41,9 +37,12 @@ void engine_thread_free(struct engine_thread *t)
 	checksum_thread_free(t->checksum);
 	ec_thread_free(t->ec);
 	for (i = 0; i < SCRATCH_N; i++)
-		free(t->scratch[i].p);
-	free(t);
+		engine_free(t->scratch[i].p);
+	engine_free(t);
 }
+
+#ifndef __KERNEL__
+#define STACK_WIPE 16384
 
 /* What ciphers have left on the stack below their callers: assembly code spills round keys and says nothing. */
 __attribute__((noinline))
@@ -51,13 +50,16 @@ static void stack_wipe(void)
 {
 	uint8_t below[STACK_WIPE];
 
-	OPENSSL_cleanse(below, sizeof(below));
+	engine_wipe(below, sizeof(below));
 }
+#endif
 
 void engine_thread_forget(struct engine_thread *t)
 {
 	cipher_thread_forget(t->cipher);
+#ifndef __KERNEL__
 	stack_wipe();
+#endif
 }
 
 static void scratch_wipe(struct engine_thread *t)
@@ -66,7 +68,7 @@ static void scratch_wipe(struct engine_thread *t)
 
 	for (i = 0; i < SCRATCH_N; i++)
 		if (t->scratch[i].used)
-			OPENSSL_cleanse(t->scratch[i].p, t->scratch[i].used);
+			engine_wipe(t->scratch[i].p, t->scratch[i].used);
 }
 
 void *engine_scratch(struct engine_thread *t, enum scratch which, size_t n)
@@ -79,12 +81,12 @@ void *engine_scratch(struct engine_thread *t, enum scratch which, size_t n)
 			return NULL;
 		/* A quarter more than asked for, so that jobs of slowly growing size do not allocate each. */
 		size = (n + n / 4 + 4095) & ~(size_t)4095;
-		p = aligned_alloc(64, size);
+		p = engine_alloc64(size);
 		if (!p)
 			return NULL;
 		if (t->scratch[which].used)
-			OPENSSL_cleanse(t->scratch[which].p, t->scratch[which].used);
-		free(t->scratch[which].p);
+			engine_wipe(t->scratch[which].p, t->scratch[which].used);
+		engine_free(t->scratch[which].p);
 		t->scratch[which].p = p;
 		t->scratch[which].size = size;
 		t->scratch[which].used = 0;

@@ -3,8 +3,7 @@
 #ifndef ACCEL_ENGINE_GHASH_H
 #define ACCEL_ENGINE_GHASH_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "../base/bits.h"
 
 #define GHASH_WIDE 8u		/* blocks that share one reduction */
 

@@ -3,12 +3,31 @@
  * The wrappers around raw deflate. The gzip header has a parser of its own because the libraries differ
  * in what they let pass: ISA-L 2.30 takes reserved FLG bits, libdeflate 1.14 a wrong FHCRC.
  */
+#ifdef __KERNEL__
+#include <linux/crc32.h>
+#include <linux/zutil.h>
+#else
 #include <libdeflate.h>
-
+#endif
 #include "compress.h"
 
 #define GZIP_FIXED	10u
 #define GZIP_TEXT_MAX	(1u << 20)	/* of FNAME and FCOMMENT each */
+
+#ifdef __KERNEL__
+static uint32_t sum_crc32(uint32_t crc, const void *p, size_t n)
+{
+	return ~crc32_le(~crc, p, n);
+}
+
+static uint32_t sum_adler32(uint32_t sum, const void *p, size_t n)
+{
+	return (uint32_t)zlib_adler32(sum, p, (unsigned int)n);
+}
+#else
+#define sum_crc32	libdeflate_crc32
+#define sum_adler32	libdeflate_adler32
+#endif
 
 enum { FHCRC = 1 << 1, FEXTRA = 1 << 2, FNAME = 1 << 3, FCOMMENT = 1 << 4, FRESERVED = 0xe0 };
 enum { P_FIXED, P_XLEN, P_EXTRA, P_NAME, P_COMMENT, P_HCRC, P_DONE };
@@ -148,7 +167,7 @@ enum engine_gzip_parse gzip_parser_feed(struct gzip_parser *p, const uint8_t *in
 		if (rc != ENGINE_GZIP_OK)
 			return rc;
 		if (counts)
-			p->crc = libdeflate_crc32(p->crc, in + at, take);
+			p->crc = sum_crc32(p->crc, in + at, take);
 		at += take;
 		*used = at;
 	}
@@ -261,8 +280,8 @@ uint32_t wrap_check(uint16_t alg, uint32_t check, const void *p, size_t n)
 	if (!n)
 		return check;
 	if (alg == NVME_ACCEL_ALG_ZLIB)
-		return libdeflate_adler32(check, p, n);
-	return alg == NVME_ACCEL_ALG_GZIP ? libdeflate_crc32(check, p, n) : check;
+		return sum_adler32(check, p, n);
+	return alg == NVME_ACCEL_ALG_GZIP ? sum_crc32(check, p, n) : check;
 }
 
 uint32_t wrap_check_list(uint16_t alg, const struct base_iov *iov, unsigned int niov, uint64_t n)

@@ -1,22 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Decompression of raw deflate, zlib and gzip. The libraries see raw deflate only: headers, trailers and
- * their checks are our own (gzip.c), the same for all of them.
+ * Decompression of raw deflate, zlib and gzip by the libraries, which see raw deflate only (inflate_wrap.c).
  */
 #include <stdlib.h>
 #include <isa-l.h>
 #include <libdeflate.h>
 #include <zlib.h>
 
-#include "compress.h"
-
-#define CHUNK_END_NBYTES 4u
-
-/* Where the raw data of a job begins, and how much of the input is not trailer. */
-struct body {
-	uint64_t head;
-	uint64_t len;		/* behind the header, trailer and whatever follows included */
-};
+#include "comp_thread.h"
 
 void inflate_free(struct comp_thread *c)
 {
@@ -25,109 +16,6 @@ void inflate_free(struct comp_thread *c)
 	if (c->zlib_inflate)
 		inflateEnd(c->zlib_inflate);
 	free(c->zlib_inflate);
-}
-
-static int gzip_head(const struct job *job, uint64_t *head)
-{
-	struct src src = src_of(job);
-	enum engine_gzip_parse rc = ENGINE_GZIP_MORE;
-	struct gzip_parser parser;
-	size_t n, used;
-	const void *p;
-
-	gzip_parser_init(&parser);
-	while (rc == ENGINE_GZIP_MORE && (n = src_next(&src, &p, SIZE_MAX)) != 0)
-		rc = gzip_parser_feed(&parser, p, n, &used);
-	*head = parser.pos;
-	return rc == ENGINE_GZIP_OK ? 0 : -1;
-}
-
-/* A chunk without a final block ends with an empty stored one: these are its last bytes. */
-static int ends_as_chunk(const struct job *job)
-{
-	static const uint8_t want[CHUNK_END_NBYTES] = { 0, 0, 0xff, 0xff };
-	struct iov_pos pos = { job->in, job->nin, 0 };
-	uint8_t end[CHUNK_END_NBYTES];
-
-	if (job->in_len < sizeof(end) + 1)
-		return 0;
-	iov_skip(&pos, job->in_len - sizeof(end));
-	iov_read(&pos, end, sizeof(end));
-	return !memcmp(end, want, sizeof(end));
-}
-
-/* Finds the body; -1 with the job failed if there is none. */
-static int body_find(const struct job_stage *stage, unsigned int index, struct job *job, struct body *b)
-{
-	struct iov_pos pos = { job->in, job->nin, 0 };
-	uint8_t head[2];
-	int good = job->in_len != 0;
-
-	b->head = 0;
-	if (stage->alg == NVME_ACCEL_ALG_GZIP) {
-		good = !gzip_head(job, &b->head);
-	} else if (stage->alg == NVME_ACCEL_ALG_ZLIB) {
-		b->head = 2;
-		good = job->in_len >= 2 && iov_read(&pos, head, 2) == 2 && zlib_header_good(head);
-	}
-	b->len = good ? job->in_len - b->head : 0;
-	if (!good)
-		engine_fail(job, index, NVME_ACCEL_BAD_INPUT_DATA);
-	return good ? 0 : -1;
-}
-
-/* raw: bytes of raw deflate that were used. Checks the trailer and what follows it, and ends the job. */
-static void finish(const struct job_stage *stage, unsigned int index, struct job *job, const struct body *b,
-		   uint64_t raw, uint32_t check, uint64_t made)
-{
-	struct iov_pos pos = { job->in, job->nin, 0 };
-	size_t ntail = wrap_tail_len(stage->alg);
-	uint8_t tail[WRAP_TAIL_MAX];
-
-	if (b->len < raw || b->len - raw < ntail) {
-		engine_fail(job, index, NVME_ACCEL_BAD_INPUT_DATA);
-		return;
-	}
-	iov_skip(&pos, b->head + raw);
-	iov_read(&pos, tail, ntail);
-	if (!wrap_tail_good(stage->alg, tail, check, made))
-		engine_fail(job, index, NVME_ACCEL_BAD_INPUT_DATA);
-	else if (dec_end_good(stage, index, job, b->head + raw + ntail))
-		comp_done(job, b->head + raw + ntail, made);
-}
-
-static int gzip_size_agrees(const uint8_t *tail, uint64_t made)
-{
-	return le32_get(tail + 4) == (uint32_t)made;
-}
-
-/*
- * The output does not fit: a walk over the input says how much there would be, and whether the input is
- * worth another attempt at all. Without it, bad data could ask for more room for ever.
- */
-static void fail_short(struct engine_thread *t, const struct job_stage *stage, unsigned int index,
-		       struct job *job, const struct body *b)
-{
-	const uint8_t *in = engine_flat_in(t, job);
-	size_t ntail = wrap_tail_len(stage->alg);
-	struct skim s;
-	uint64_t used;
-
-	if (!in) {
-		engine_fail(job, index, NVME_ACCEL_NO_RESOURCES);
-		return;
-	}
-	in += b->head;
-	if (deflate_skim(in, (size_t)b->len, stage->flags & NVME_ACCEL_STAGE_CHUNK, &s)) {
-		engine_fail(job, index, NVME_ACCEL_BAD_INPUT_DATA);
-		return;
-	}
-	used = (s.end_bit + 7) / 8;
-	if (b->len - used < ntail || s.out_len <= job->out_max || (!s.final && !ends_as_chunk(job)) ||
-	    (stage->alg == NVME_ACCEL_ALG_GZIP && !gzip_size_agrees(in + used, s.out_len)))
-		engine_fail(job, index, NVME_ACCEL_BAD_INPUT_DATA);
-	else if (dec_end_good(stage, index, job, b->head + used + ntail))
-		comp_short(job, index, s.out_len, 1);
 }
 
 /*
@@ -194,32 +82,6 @@ static int isal_between_blocks(const struct inflate_state *z)
 	       !z->tmp_in_size && !z->read_in_length && z->tmp_out_valid == z->tmp_out_processed;
 }
 
-static void dec_run_init(struct dec_run *r, const struct job_stage *stage, const struct job *job,
-			 const struct body *b)
-{
-	memset(r, 0, sizeof(*r));
-	r->src = src_of(job);
-	iov_skip(&r->src.pos, b->head);
-	r->src.left = b->len;
-	r->sink = sink_of(job);
-	r->check_alg = stage->alg;
-}
-
-/* Ends a job that a decoder ran; between: the input ended between two blocks. */
-static void dec_finish(struct engine_thread *t, const struct job_stage *stage, unsigned int index,
-		       struct job *job, const struct body *b, const struct dec_run *r, enum dec_state state,
-		       int between)
-{
-	if (state == DEC_MORE && between && stage->flags & NVME_ACCEL_STAGE_CHUNK && ends_as_chunk(job))
-		state = DEC_END;
-	if (state == DEC_END)
-		finish(stage, index, job, b, r->used, r->check, r->made);
-	else if (state == DEC_FULL)
-		fail_short(t, stage, index, job, b);
-	else
-		dec_fail(job, index, state);
-}
-
 COMP_RUN(inflate_isal)
 {
 	struct inflate_state *z = isal_get(t);
@@ -230,9 +92,9 @@ COMP_RUN(inflate_isal)
 	if (!z)
 		engine_fail(job, index, NVME_ACCEL_NO_RESOURCES);
 	else if (!body_find(stage, index, job, &b)) {
-		dec_run_init(&r, stage, job, &b);
+		inflate_run_init(&r, stage, job, &b);
 		state = dec_run(job, &r, isal_step, z);
-		dec_finish(t, stage, index, job, &b, &r, state, isal_between_blocks(z));
+		inflate_run_finish(t, stage, index, job, &b, &r, state, isal_between_blocks(z));
 	}
 }
 
@@ -296,9 +158,9 @@ COMP_RUN(inflate_zlib)
 	if (!run.z)
 		engine_fail(job, index, NVME_ACCEL_NO_RESOURCES);
 	else if (!body_find(stage, index, job, &b)) {
-		dec_run_init(&r, stage, job, &b);
+		inflate_run_init(&r, stage, job, &b);
 		state = dec_run(job, &r, zlib_step, &run);
-		dec_finish(t, stage, index, job, &b, &r, state, run.between);
+		inflate_run_finish(t, stage, index, job, &b, &r, state, run.between);
 	}
 }
 
@@ -322,7 +184,7 @@ static void libdeflate_end(struct engine_thread *t, const struct job_stage *stag
 	uint32_t check = wrap_check_init(stage->alg);
 
 	if (rc == LIBDEFLATE_INSUFFICIENT_SPACE) {
-		fail_short(t, stage, index, job, b);
+		inflate_short(t, stage, index, job, b);
 		return;
 	}
 	/* Two bytes more than there are: the final block that was put behind the chunk. One: half of it. */
@@ -332,7 +194,7 @@ static void libdeflate_end(struct engine_thread *t, const struct job_stage *stag
 		engine_fail(job, index, NVME_ACCEL_BAD_INPUT_DATA);
 		return;
 	}
-	finish(stage, index, job, b, used, wrap_check(stage->alg, check, out, made), made);
+	inflate_finish(stage, index, job, b, used, wrap_check(stage->alg, check, out, made), made);
 }
 
 COMP_RUN(inflate_libdeflate)

@@ -5,7 +5,7 @@
 #include <lz4frame.h>
 #include <lz4hc.h>
 
-#include "compress.h"
+#include "comp_thread.h"
 
 #define HC_FROM		3u	/* levels from here on use the slow match finder */
 #define FAST_ACCEL	8	/* level 0 */

@@ -3,7 +3,7 @@
 #include "priv.h"
 
 /* Between two looks at the stop flag. */
-#define STEP ((uint64_t)4 << 20)
+#define STEP ((uint64_t)ENGINE_STEP(4u << 20))
 
 int iov_equal(struct iov_pos a, struct iov_pos b, uint64_t n, uint64_t *at)
 {

@@ -4,6 +4,7 @@
 #define ACCEL_ENGINE_PRIV_H
 
 #include "engine.h"
+#include "port.h"
 
 enum scratch {
 	SCRATCH_IN, SCRATCH_OUT, SCRATCH_CHAIN0, SCRATCH_CHAIN1, SCRATCH_VERIFY, SCRATCH_WORK, SCRATCH_N
@@ -25,6 +26,7 @@ struct engine_thread {
 	struct { void *p; size_t size, used; } scratch[SCRATCH_N];
 	/* The output of the stage that runs is scratch of a chain: nobody else sees it before its end. */
 	int private_out;
+	void *env;			/* the surroundings'; engines of a kernel find their providers there */
 };
 
 /* Scratch memory of at least n bytes, contents undefined; NULL: no memory. Stays until the next call with
@@ -61,6 +63,9 @@ uint32_t checksum_crc32c(uint32_t crc, const struct base_iov *iov, unsigned int 
 
 static inline int engine_stopped(const struct job *job)
 {
+#ifdef __KERNEL__
+	cond_resched();
+#endif
 	return __atomic_load_n(&job->stop, __ATOMIC_RELAXED);
 }
 

@@ -3,7 +3,7 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-#include "compress.h"
+#include "comp_thread.h"
 
 #define WINDOW_LOG_MAX	27	/* 128 MiB: what a frame may make a decoder keep */
 #define BLOCK_MAX	(128u << 10)

@@ -131,6 +131,11 @@ def head(a, public, title):
     return res
 
 
+def asserts(w):
+    """For the compiler: sparse computes some public structures' sizes differently."""
+    return ['#ifndef __CHECKER__'] + w.asserts + ['#endif']
+
+
 def from_btf(a, public):
     exported = exports(a)
     if not a.module or not a.base:
@@ -142,11 +147,11 @@ def from_btf(a, public):
     w = Writer(split, public)
     write_types(a, w)
     if a.asserts_only:
-        return head(a, public, 'layout in %s' % os.path.basename(a.module)) + w.asserts
+        return head(a, public, 'layout in %s' % os.path.basename(a.module)) + asserts(w)
     prototypes, have = write_functions(w, exported)
     print('mkprivate: %d types, %d prototypes, %d asserts' % (len(w.state), len(prototypes), len(w.asserts)))
     return head(a, public, 'from %s' % os.path.basename(a.module)) + ['%s %s;' % x for x in sorted(w.forward)] + w.out + \
-        prototypes + w.asserts + macros(have, exported)
+        prototypes + asserts(w) + macros(have, exported)
 
 
 def from_source(a, public):

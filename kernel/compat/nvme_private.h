@@ -53,32 +53,17 @@
 
 /* ---- One name for what kernels have under several, or not at all ---- */
 
-#if defined(BTF_HAVE_nvme_init_ctrl_finish) && BTF_HAVE_nvme_init_ctrl_finish == 2
-static inline int compat_nvme_init_ctrl_finish(struct nvme_ctrl *ctrl, bool was_suspended)
-{
-	return nvme_init_ctrl_finish(ctrl, was_suspended);
-}
-#elif BTF_HAVE_nvme_init_ctrl_finish == 1
-static inline int compat_nvme_init_ctrl_finish(struct nvme_ctrl *ctrl, bool was_suspended)
-{
-	return nvme_init_ctrl_finish(ctrl);
-}
-#else
+/* Older kernels do not ask whether the controller was suspended. */
+#if BTF_HAVE_nvme_init_ctrl_finish == 1
+#define nvme_init_ctrl_finish(ctrl, was_suspended) ((void)(was_suspended), nvme_init_ctrl_finish(ctrl))
+#elif BTF_HAVE_nvme_init_ctrl_finish != 2
 #error "nvme_init_ctrl_finish() of this kernel is not known"
 #endif
 
 /* shutdown: tell the controller that power goes, else only disable it. */
-#if BTF_HAVE_nvme_disable_ctrl == 2
-static inline int compat_nvme_disable_ctrl(struct nvme_ctrl *ctrl, bool shutdown)
-{
-	return nvme_disable_ctrl(ctrl, shutdown);
-}
-#elif BTF_HAVE_nvme_disable_ctrl == 1 && defined(BTF_HAVE_nvme_shutdown_ctrl)
-static inline int compat_nvme_disable_ctrl(struct nvme_ctrl *ctrl, bool shutdown)
-{
-	return shutdown ? nvme_shutdown_ctrl(ctrl) : nvme_disable_ctrl(ctrl);
-}
-#else
+#if BTF_HAVE_nvme_disable_ctrl == 1 && defined(BTF_HAVE_nvme_shutdown_ctrl)
+#define nvme_disable_ctrl(ctrl, shutdown) ((shutdown) ? nvme_shutdown_ctrl(ctrl) : nvme_disable_ctrl(ctrl))
+#elif BTF_HAVE_nvme_disable_ctrl != 2
 #error "nvme_disable_ctrl() of this kernel is not known"
 #endif
 

@@ -383,7 +383,7 @@ def abort(d):
         cpl = status(h.admin.run(sqe(ABORT, cdw10=1 | cid << 16)), 0)
         equal(cpl.dw0 & 1, 0, "dword 0: the command was aborted")
         status(h.q.wait(cid), (0, 0x007), "the held read")
-        check(time.monotonic() - t0 < 0.5, "it took %.1f s", time.monotonic() - t0)
+        check(time.monotonic() - t0 < a.hold_ms / 1250, "it took %.1f s", time.monotonic() - t0)
         for qid, c in ((1, cid), (1, 0xfffe), (2, cid), (0, 0xfffe), (3, 1), (64, 1), (0xffff, 0xffff)):
             cpl = h.admin.run(sqe(ABORT, cdw10=qid | c << 16))
             status(cpl, (0, 0x002), "Abort of command %#x of queue %#x" % (c, qid))

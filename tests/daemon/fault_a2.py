@@ -154,7 +154,7 @@ def slow_reader(d):
             while time.monotonic() < end:
                 t0 = time.monotonic()
                 status(other.q.read(NS_RAM, 0, 4096), 0, "another host's read meanwhile")
-                check(time.monotonic() - t0 < 1, "another host waited %.1f s", time.monotonic() - t0)
+                check(time.monotonic() - t0 < 2.5, "another host waited %.1f s", time.monotonic() - t0)
                 time.sleep(0.1)
             for i, c in enumerate(cids[:-1]):
                 equal(h.q.wait(c, 20).data, data[i % 16 * 65536:i % 16 * 65536 + 65536], "data of read %d" % i)
@@ -165,7 +165,7 @@ def slow_reader(d):
 def qid_reuse(d):
     with d.host(queues=0) as h:
         for i in range(200):
-            end = time.monotonic() + 1
+            end = time.monotonic() + 5
             while True:
                 q = Queue(d.addr)
                 cpl = q.connect(NQN, h.hostnqn, h.hostid, 1, 31, cntlid=h.cntlid)
@@ -173,7 +173,7 @@ def qid_reuse(d):
                     break
                 q.close()
                 status(cpl, (0x182, 0x00c), "Connect")
-                check(time.monotonic() < end, "queue id 1 is in use for more than a second")
+                check(time.monotonic() < end, "queue id 1 is in use for more than 5 s")
             if i % 3 == 0:
                 q.submit_read(NS_RAM, 0, 65536)
             (q.reset if i % 2 else q.close)()
@@ -193,7 +193,7 @@ def sqsize(d):
                 status(q.wait(c), 0, "one of %d reads at once" % n)
             q.close()
             h.io.clear()
-            until(lambda: free_again(d, h), 1, "queue id 1")
+            until(lambda: free_again(d, h), 5, "queue id 1")
         for n in (0, mqes + 1, 0xffff):
             q = Queue(d.addr)
             cpl = status(q.connect(NQN, h.hostnqn, h.hostid, 1, n, cntlid=h.cntlid), 0x182, "SQSIZE %d" % n, dnr=True)
@@ -234,7 +234,7 @@ def overfull(d):
 
 @suite.test("discovery controllers and keep-alive")
 def discovery_kato(d):
-    for kato in (0, 1000, 5000, 120000, 0xffffffff):
+    for kato in (0, 2000, 5000, 120000, 0xffffffff):
         q = Queue(d.addr)
         cpl = q.connect(DISCOVERY_NQN, HOST, HOSTID, 0, 31, kato)
         if kato == 0xffffffff and cpl.sc:
@@ -244,11 +244,11 @@ def discovery_kato(d):
         status(cpl, 0, "discovery Connect with KATO %d" % kato)
         status(q.prop_set(CC, CC_ENABLE), 0)
         status(q.run(sqe(KEEP_ALIVE)), (0, 0x001) if kato == 0 else 0, "Keep Alive")
-        if kato == 1000:
-            for _ in range(8):
-                time.sleep(0.4)
+        if kato == 2000:
+            for _ in range(5):
+                time.sleep(0.8)
                 status(q.run(sqe(KEEP_ALIVE)), 0, "Keep Alive")
-            check(q.wait_closed(4), "a silent persistent discovery host stays")
+            check(q.wait_closed(8), "a silent persistent discovery host stays")
         else:
             status(q.get_log(0x70, 1024), 0, "discovery log")
         q.close()

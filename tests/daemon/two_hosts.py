@@ -150,17 +150,17 @@ def expiry(d):
     h1, h2 = pair(d)
     with h1, h2:
         a, b = Accel(h1, NS_ALL), Accel(h2, NS_ALL)
-        ms = max(u32(a.page, 528), 500)
+        ms = max(u32(a.page, 528), 2000)
         a.claim(a.nslot, flags=EXCLUSIVE, least=1, ms=ms)
         secret = random.randbytes(3072)
         slot = 3
+        t0 = time.monotonic()                     # nothing renews the lease before
         a.job(secret, 11, 0, slot=slot, out_max=3072)
         at = a.half(slot, 2, 0)
         status(a.write(at + 512, secret[:512]), 0, "input without a descriptor")
         held = a.submit_wait(slot, 2)
-        t0 = time.monotonic()
         until(lambda: b.try_claim(b.nslot, EXCLUSIVE, least=1) == 0, ms / 1000 + 4, "the other host's lease")
-        check(time.monotonic() - t0 >= ms / 1000 - 0.3, "it came after %.1f s, the lease was for %d ms",
+        check(time.monotonic() - t0 >= ms / 1000, "it came after %.1f s, the lease was for %d ms",
               time.monotonic() - t0, ms)
         h1.q.wait(held, 3)
         for sq in (0, 1):
@@ -283,7 +283,7 @@ def busy(d, i, start, end, out):
 @suite.test("eight hosts that always have jobs get shares that are alike", 40)
 def shares(d):
     rd, wr = os.pipe()
-    kids, start = [], time.monotonic() + 1.5
+    kids, start = [], time.monotonic() + 4
     for i in range(8):
         pid = os.fork()
         if not pid:

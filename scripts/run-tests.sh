@@ -11,7 +11,7 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 for t in "$@"; do
 	start=$(date +%s)
-	CMOCKA_MESSAGE_OUTPUT=TAP timeout "${TEST_TIMEOUT:-900}" "$t" >"$log" 2>&1 </dev/null
+	CMOCKA_MESSAGE_OUTPUT=TAP timeout "${TEST_TIMEOUT:-1800}" "$t" >"$log" 2>&1 </dev/null
 	rc=$?
 	# cmocka 1.1 writes a skipped test as "not ok N # SKIP".
 	s=$(grep -ciE '^(not )?ok .*# skip' "$log")

@@ -5,6 +5,7 @@
  * hold back. Here a decryption hashes first, and writes to the output only when the tag was right.
  */
 #include <openssl/crypto.h>
+#include <openssl/evp.h>
 #include "cipher.h"
 
 /* What encryption and hash go over while it is in the first-level cache. */

@@ -80,15 +80,23 @@ static void test_idle(void **state)
 	handle_free(&h);
 }
 
+struct cuts {
+	struct target *t;
+	atomic_bool begun, done;	/* jobs are at work; no more cuts come */
+};
+
 static void *cutter(void *arg)
 {
-	struct handle *h = arg;
+	struct cuts *c = arg;
 	unsigned int i;
 
+	while (!c->begun)
+		sleep_ms(1);
 	for (i = 0; i < 12; i++) {
 		sleep_ms(25 + i * 7 % 30);
-		target_cut(h->t, i % 3 != 0);
+		target_cut(c->t, i % 3 != 0);
 	}
+	c->done = true;
 	return NULL;
 }
 
@@ -103,7 +111,7 @@ static void jobs_with_cuts(const char *options, size_t len, uint32_t depth, bool
 	struct iovec *vin = calloc(depth, sizeof(*vin)), *vout = calloc(depth, sizeof(*vout));
 	bool *busy = calloc(depth, sizeof(*busy));
 	unsigned int sent = 0, got = 0, retried = 0, i;
-	uint64_t end = now_ns() + 1000000000u;
+	struct cuts cuts = { .t = h.t };
 	struct accel_result r;
 	pthread_t thread;
 	struct pollfd p;
@@ -114,9 +122,9 @@ static void jobs_with_cuts(const char *options, size_t len, uint32_t depth, bool
 	assert_int_equal(accel_queue_new(lease, &opts, &q), 0);
 	p = (struct pollfd){ use_fd ? accel_queue_fd(q) : -1, POLLIN, 0 };
 	fill_text(in, len * depth);
-	assert_int_equal(pthread_create(&thread, NULL, cutter, &h), 0);
-	while (got < sent || now_ns() < end) {
-		for (i = 0; i < depth && now_ns() < end; i++) {
+	assert_int_equal(pthread_create(&thread, NULL, cutter, &cuts), 0);
+	while (got < sent || !cuts.done) {
+		for (i = 0; i < depth && !cuts.done; i++) {
 			struct accel_job job = ACCEL_INIT(struct accel_job);
 
 			if (busy[i])
@@ -133,9 +141,12 @@ static void jobs_with_cuts(const char *options, size_t len, uint32_t depth, bool
 			busy[i] = true;
 			sent++;
 		}
+		cuts.begun = true;
+		if (got == sent)
+			break;
 		if (use_fd) {
-			if (poll(&p, 1, 10000) <= 0)
-				fail_msg("nothing came for ten seconds");
+			if (poll(&p, 1, 20000) <= 0)
+				fail_msg("nothing came for twenty seconds");
 			n = accel_queue_reap(q, &r, 1, 0, 0);
 		} else {
 			n = accel_queue_reap(q, &r, 1, 1, 20000);

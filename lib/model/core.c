@@ -85,6 +85,7 @@ static void set_geometry(struct model *m, const struct model_cfg *cfg)
 	m->slot_stride = (size_t)slot_stride(&m->id);
 	m->slots_free = m->id.nslot;
 	m->bad_flags = desc_unsupported(m);
+	m->lazy_memory = cfg->lazy_memory != 0;
 }
 
 static void slot_init(struct model *m, uint32_t i)

@@ -46,17 +46,20 @@ static void map_advance(struct alias *a)
 	}
 }
 
-/* Keeps n bytes (whole blocks) of input from byte off. */
-void data_store(struct model *m, struct slot *s, uint8_t alias, struct iov_pos *pos, uint64_t off, uint64_t n)
+/* Keeps n bytes (whole blocks) of input from byte off; 0 if there is no memory for them. */
+int data_store(struct model *m, struct slot *s, uint8_t alias, struct iov_pos *pos, uint64_t off, uint64_t n)
 {
 	struct alias *a = &s->alias[alias];
 
 	if (!n)
-		return;
+		return 1;
+	if (!slot_have(m, s, alias))
+		return 0;
 	iov_read(pos, slot_in(m, s, alias) + off, (size_t)n);
 	m->count.copied += n;
 	map_set(a, (uint32_t)(off >> m->id.lbadsx), (uint32_t)(n >> m->id.lbadsx));
 	map_advance(a);
+	return 1;
 }
 
 /* Whether the job's input is all there. */
@@ -76,29 +79,35 @@ void data_use_memory(struct model *m, struct slot *s)
 	job->nin = job->in_len ? 1 : 0;
 }
 
-/* So will its output. */
-void data_out_memory(struct model *m, struct slot *s)
+/* So will its output; 0 if there is no memory. */
+int data_out_memory(struct model *m, struct slot *s)
 {
 	struct job *job = &s->mj.job;
 
+	if (job->out_max && !slot_have(m, s, m->nalias))
+		return 0;
 	s->out_iov[0].iov_base = slot_out(m, s);
 	s->out_iov[0].iov_len = (size_t)job->out_max;
 	job->out = s->out_iov;
 	job->nout = job->out_max ? 1 : 0;
+	return 1;
 }
 
-/* Takes the whole input from a write that has all of it. No need of the map: nothing is missing. */
-void data_copy(struct model *m, struct slot *s, struct model_cmd *cmd)
+/* Takes the whole input from a write that has all of it; 0 if there is no memory. No need of the map: nothing is missing. */
+int data_copy(struct model *m, struct slot *s, struct model_cmd *cmd)
 {
 	struct iov_pos pos = { cmd->iov, cmd->niov, 0 };
 	uint64_t n = s->mj.job.in_len;
 
 	if (n) {
+		if (!slot_have(m, s, s->cur))
+			return 0;
 		iov_skip(&pos, m->block);
 		iov_read(&pos, slot_in(m, s, s->cur), (size_t)n);
 		m->count.copied += n;
 	}
 	data_use_memory(m, s);
+	return 1;
 }
 
 /* Lets the engine read from the buffer of a held write; 0 if that cannot be. */
@@ -132,7 +141,8 @@ int data_write(struct model *m, struct slot *s, struct model_cmd *cmd, uint8_t a
 		m->count.stale++;	/* its job has started or ended: late, or repeated */
 		return MODEL_SC_OK;
 	}
-	data_store(m, s, alias, &pos, off, cmd->nbytes);
+	if (!data_store(m, s, alias, &pos, off, cmd->nbytes))
+		return MODEL_SC_NOT_READY;
 	if (alias == s->cur && data_complete(m, s)) {
 		data_use_memory(m, s);
 		s->ready_ns = now_ns(m);

@@ -2,10 +2,58 @@
 /* Which slots a lease gets, and the memory of a slot from the grant of its lease to the end. */
 #include "priv.h"
 
+static int mem_open(struct model *m, struct slot *s)
+{
+	uint8_t *p;
+	uint32_t i;
+
+	if (m->lazy_memory)
+		return 1;
+	p = m->env.mem_get(m->ctx, m->slot_mem);
+	if (!p)
+		return 0;
+	for (i = 0; i <= m->nalias; i++)
+		s->area[i] = p + i * m->in_area;
+	return 1;
+}
+
+static size_t area_nbytes(const struct model *m, uint32_t area)
+{
+	return area < m->nalias ? m->in_area : m->out_area;
+}
+
+/* Whether an area of the slot has memory, now at the latest. */
+int slot_have(struct model *m, struct slot *s, uint32_t area)
+{
+	if (!s->area[area])
+		s->area[area] = m->env.mem_get(m->ctx, area_nbytes(m, area));
+	return s->area[area] != NULL;
+}
+
+static void mem_give(struct model *m, uint8_t *p, size_t n)
+{
+	if (!p)
+		return;
+	m->env.mem_zero(m->ctx, p, n);
+	m->env.mem_put(m->ctx, p, n);
+}
+
+static void mem_close(struct model *m, struct slot *s)
+{
+	uint32_t i;
+
+	if (!m->lazy_memory)
+		mem_give(m, s->area[0], m->slot_mem);
+	for (i = 0; i <= m->nalias; i++) {
+		if (m->lazy_memory)
+			mem_give(m, s->area[i], area_nbytes(m, i));
+		s->area[i] = NULL;
+	}
+}
+
 static int slot_open(struct model *m, struct slot *s, uint32_t lease)
 {
-	s->mem = m->env.mem_get(m->ctx, m->slot_mem);
-	if (!s->mem)
+	if (!mem_open(m, s))
 		return 0;
 	s->lease = lease;
 	s->state = NVME_ACCEL_ST_CLAIMED;
@@ -20,9 +68,7 @@ void slot_close(struct model *m, struct slot *s)
 	struct model_job *mj = &s->mj;
 	uint32_t i;
 
-	m->env.mem_zero(m->ctx, s->mem, m->slot_mem);
-	m->env.mem_put(m->ctx, s->mem, m->slot_mem);
-	s->mem = NULL;
+	mem_close(m, s);
 	s->lease = NO_LEASE;
 	s->state = NVME_ACCEL_ST_FREE;
 	s->cur = s->draining = s->dup_seen = s->released = 0;

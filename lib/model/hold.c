@@ -12,6 +12,11 @@ uint32_t model_held(const struct model *m)
 	return m->nheld;
 }
 
+void model_set_max_held(struct model *m, uint32_t max_held)
+{
+	m->max_held = max_held;
+}
+
 void hold(struct model *m, struct slot *s, struct model_cmd *cmd, uint8_t alias, uint64_t now)
 {
 	cmd->slot = slot_index(s);
@@ -104,16 +109,18 @@ void hold_refused(struct model *m, struct slot *s, uint8_t alias, uint64_t host,
 	}
 }
 
-/* Gives a job that no engine has begun slot memory instead of the command's buffer; 0 if one has begun. */
+/* Gives a job that no engine has begun slot memory instead of the command's buffer; 0 if one has, or there is none. */
 static int take_back(struct model *m, struct slot *s, struct model_cmd *cmd)
 {
 	if (!m->env.job_waits || !m->env.job_waits(m->ctx, &s->mj))
 		return 0;
 	if (cmd == s->in_cmd) {
-		data_copy(m, s, cmd);
+		if (!data_copy(m, s, cmd))
+			return 0;
 		s->in_cmd = NULL;
 	} else {
-		data_out_memory(m, s);
+		if (!data_out_memory(m, s))
+			return 0;
 		s->out_cmd = NULL;
 	}
 	return 1;

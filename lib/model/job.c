@@ -89,8 +89,10 @@ void job_start(struct model *m, struct slot *s)
 {
 	uint32_t code;
 
-	if (!borrow_output(m, s))
-		data_out_memory(m, s);
+	if (!borrow_output(m, s) && !data_out_memory(m, s)) {
+		job_end(m, s, NVME_ACCEL_NO_RESOURCES, 0, s->ready_ns);
+		return;
+	}
 	s->state = NVME_ACCEL_ST_QUEUED;
 	s->at_engine = 1;
 	m->nengine++;

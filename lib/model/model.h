@@ -109,7 +109,10 @@ struct model_job {
 struct model_env {
 	uint64_t (*now_ns)(void *ctx);			/* monotonic */
 	void (*random)(void *ctx, void *buf, size_t n);
-	/* Zeroed memory for a slot; NULL if there is none. The model asks when a lease is granted. */
+	/*
+	 * Zeroed memory for a slot; NULL if there is none. The model asks when a lease is granted, or (cfg.lazy_memory)
+	 * for each area of a slot when a job first needs it.
+	 */
 	void *(*mem_get)(void *ctx, size_t nbytes);
 	/* Makes memory read as zeros (may give its pages back). */
 	void (*mem_zero)(void *ctx, void *p, size_t nbytes);
@@ -132,6 +135,12 @@ struct model_cfg {
 	struct wire_id id;		/* geometry, operations, name, uuid; offsets by wire_layout() */
 	uint32_t max_held;		/* held commands in all: half of what the controller takes */
 	uint32_t lease_default_ms;	/* 10000 */
+	/*
+	 * For surroundings whose memory is used up from when it is got, not from when it is touched: areas of slots
+	 * (an input for each alias, an output) get theirs when a job cannot work in place. A job for which there is none
+	 * ends with NO_RESOURCES, a write of input alone with Namespace Not Ready.
+	 */
+	int lazy_memory;
 };
 
 /* Bytes that an instance needs, 0 if the configuration is out of range. */
@@ -171,6 +180,9 @@ uint64_t model_due(const struct model *m);
 
 /* Commands that are held now. */
 uint32_t model_held(const struct model *m);
+
+/* Changes cfg.max_held, where others share what the controller takes. What is held already stays. */
+void model_set_max_held(struct model *m, uint32_t max_held);
 
 /* A subsystem reset: leases end, jobs stop, BOOTID changes. */
 void model_reset(struct model *m);

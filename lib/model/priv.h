@@ -64,7 +64,8 @@ struct slot {
 	uint64_t accept_ns, ready_ns;
 	uint64_t limit_ns;		/* point in time; NEVER: none */
 	uint64_t queue_ns, exec_ns;
-	uint8_t *mem;			/* inputs of all aliases, then the output */
+	/* Inputs of the aliases, then the output: of one piece from area[0] on, or each its own (lazy_memory), NULL: none */
+	uint8_t *area[MODEL_NALIAS + 1];
 	struct model_cmd *held;		/* commands that wait, newest first */
 	struct model_cmd *in_cmd, *out_cmd;	/* held ones whose buffers the engine has */
 	uint8_t *param;			/* private copy of the inline parameters while the job lives */
@@ -123,6 +124,7 @@ struct model {
 	struct lease *leases;
 	uint16_t bad_flags;		/* of a descriptor: what needs a feature that the device has not */
 	uint8_t dying;
+	uint8_t lazy_memory;
 	uint32_t slots_free;
 	uint32_t nheld, nengine;
 	uint64_t next_due;
@@ -212,6 +214,7 @@ void lease_renew(struct model *m, struct lease *l, uint64_t now);
 /* grant.c */
 uint32_t grant_slots(struct model *m, struct lease *l, uint32_t index, uint32_t wanted, uint32_t min);
 void slot_close(struct model *m, struct slot *s);
+int slot_have(struct model *m, struct slot *s, uint32_t area);
 
 /* slot.c */
 uint16_t desc_unsupported(const struct model *m);
@@ -219,21 +222,22 @@ int slot_write(struct model *m, struct model_cmd *cmd, const struct wire_addr *a
 
 /* data.c */
 void alias_reset(struct alias *a);
-void data_store(struct model *m, struct slot *s, uint8_t alias, struct iov_pos *pos, uint64_t off,
-		uint64_t n);
+int data_store(struct model *m, struct slot *s, uint8_t alias, struct iov_pos *pos, uint64_t off,
+	       uint64_t n);
 int data_complete(const struct model *m, const struct slot *s);
 int data_write(struct model *m, struct slot *s, struct model_cmd *cmd, uint8_t alias, uint64_t off);
 int data_borrow(struct model *m, struct slot *s, struct model_cmd *cmd);
-void data_copy(struct model *m, struct slot *s, struct model_cmd *cmd);
+int data_copy(struct model *m, struct slot *s, struct model_cmd *cmd);
 void data_use_memory(struct model *m, struct slot *s);
-void data_out_memory(struct model *m, struct slot *s);
+int data_out_memory(struct model *m, struct slot *s);
 static inline uint8_t *slot_in(const struct model *m, const struct slot *s, uint8_t alias)
 {
-	return s->mem + alias * m->in_area;
+	(void)m;
+	return s->area[alias];
 }
 static inline uint8_t *slot_out(const struct model *m, const struct slot *s)
 {
-	return s->mem + m->nalias * m->in_area;
+	return s->area[m->nalias];
 }
 
 /* job.c */

@@ -147,9 +147,10 @@ static void load(struct model *m, struct slot *s, struct model_cmd *cmd, int hel
 	struct iov_pos pos = { cmd->iov, cmd->niov, 0 };
 
 	if (here >= s->mj.job.in_len) {
-		if (!held || !data_borrow(m, s, cmd))
-			data_copy(m, s, cmd);
-		job_start(m, s);
+		if ((held && data_borrow(m, s, cmd)) || data_copy(m, s, cmd))
+			job_start(m, s);
+		else
+			job_end(m, s, NVME_ACCEL_NO_RESOURCES, 0, now);
 		return;
 	}
 	if (!feature(m, NVME_ACCEL_FEAT_EXPLICIT)) {
@@ -157,7 +158,10 @@ static void load(struct model *m, struct slot *s, struct model_cmd *cmd, int hel
 		return;
 	}
 	iov_skip(&pos, m->block);
-	data_store(m, s, s->cur, &pos, 0, here);
+	if (!data_store(m, s, s->cur, &pos, 0, here)) {
+		job_end(m, s, NVME_ACCEL_NO_RESOURCES, 0, now);
+		return;
+	}
 	if (data_complete(m, s)) {
 		data_use_memory(m, s);
 		job_start(m, s);
@@ -195,7 +199,10 @@ static void load_again(struct model *m, struct slot *s, struct model_cmd *cmd, u
 	struct iov_pos pos = { cmd->iov, cmd->niov, 0 };
 
 	iov_skip(&pos, m->block);
-	data_store(m, s, s->cur, &pos, 0, cmd->nbytes - m->block);
+	if (!data_store(m, s, s->cur, &pos, 0, cmd->nbytes - m->block)) {
+		job_end(m, s, NVME_ACCEL_NO_RESOURCES, 0, now);
+		return;
+	}
 	if (!data_complete(m, s))
 		return;
 	data_use_memory(m, s);

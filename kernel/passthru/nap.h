@@ -238,6 +238,8 @@ struct nap_ns {
 	u8 lba_shift;
 	u64 nblocks;
 	u32 max_bytes;			/* largest transfer */
+	u16 max_segments;		/* and of how many pieces; 0: any */
+	bool accel;			/* an accelerator, says its Identify page */
 };
 
 #define nap_ns_err(ns, fmt, ...) \

@@ -1,14 +1,18 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Debian kernels for guests, in a cache outside the tree, not installed: kernels.sh 6.12|6.1
+# Debian kernels for guests, in a cache outside the tree, not installed: kernels.sh 6.12|6.1|debug
 # Prints the directory of the newest package of that line, which holds vmlinuz, release (uname -r) and
 # lib/modules/RELEASE; unpacks it there first if need be. Works for every user, several at once. Status 77
-# with a reason on stderr if this Debian has no kernel of that line; 1 if it cannot be fetched.
+# with a reason on stderr if this Debian has no kernel of that line; 1 if it cannot be fetched. debug: see debug_kernel.sh.
 #   ACCEL_VM_CACHE  the cache (XDG_CACHE_HOME/nvme-accel or ~/.cache/nvme-accel)
 set -eu
 line=${1:-}
-case $line in 6.1 | 6.12) ;; *) echo "usage: kernels.sh 6.12|6.1" >&2; exit 2 ;; esac
 here=$(dirname "$0")
+case $line in
+6.1 | 6.12) ;;
+debug) exec "$here/debug_kernel.sh" ;;
+*) echo "usage: kernels.sh 6.12|6.1|debug" >&2; exit 2 ;;
+esac
 . "$here/archive.inc"
 
 kernels=$cache/kernels

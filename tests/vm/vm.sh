@@ -4,17 +4,18 @@
 set -u
 usage() {
 	cat <<'EOF'
-usage: vm.sh [-k 6.12|6.1|DIR] [-t SECONDS] [-n] [-e NAME=VALUE]... SCRIPT [ARGUMENT]...
+usage: vm.sh [-k 6.12|6.1|debug|DIR] [-t SECONDS] [-n] [-e NAME=VALUE]... SCRIPT [ARGUMENT]...
        vm.sh -s SCRIPT [options] [--] [ARGUMENT]...; vm.sh -c COMMANDS [options]
 Starts a virtual machine and runs SCRIPT or COMMANDS there as root, by bash, in this directory. The guest sees
 this machine's / read-only, with changes kept in memory and lost at its end. What it prints comes out here.
-  -k  the kernel: a line that kernels.sh knows (default 6.12), or a directory with vmlinuz, release and lib/modules
+  -k  the kernel: a line that kernels.sh knows (default 6.12), debug (built by debug_kernel.sh, which takes a while the
+      first time), or a directory with vmlinuz, release and lib/modules
   -t  seconds until a hung guest is ended (VM_TIMEOUT, 300)
   -n  a network card behind user networking: this machine's loopback is 10.0.2.2 there
   -e  a variable for the script
 Status: that of the script; 97 if the kernel log has a fault (-w REGEX: lines that are none), 124 after the timeout,
 125 if there is no guest, 77 with a reason if this Debian has no such kernel.
-Environment: ACCEL_VM_TCG=1 (no KVM) VM_KERNEL VM_TIMEOUT VM_MEM (2G) VM_CPUS (2) VM_APPEND (kernel command line)
+Environment: ACCEL_VM_TCG=1 (no KVM) VM_KERNEL VM_TIMEOUT VM_MEM (2G; debug 3G) VM_CPUS (2) VM_APPEND (kernel command line)
 VM_QEMU_ARGS (words for QEMU) VM_CONSOLE=FILE (where the console's output is kept)
 EOF
 }
@@ -49,6 +50,8 @@ else
 	rc=$?
 	case $rc in 0) ;; 77) exit 77 ;; *) exit 125 ;; esac
 fi
+
+memory=${VM_MEM:-$(cat "$dir/memory" 2>/dev/null || echo 2G)}
 
 # The guest finds its job in a directory of ours; a name without blanks, as it goes through the command line.
 work=$(TMPDIR=/tmp mktemp -d /tmp/accel-vm.XXXXXX) || exit 125
@@ -86,7 +89,7 @@ tcg="tcg,thread=multi"
 start() {
 	# shellcheck disable=SC2086 # VM_QEMU_ARGS is a list of words
 	exec timeout -k 5 "$1" qemu-system-x86_64 -M q35 -cpu max,arch-capabilities=off -accel "$3" \
-		-m "${VM_MEM:-2G}" -smp "${VM_CPUS:-2}" -nodefaults -no-user-config -display none -no-reboot -monitor none \
+		-m "$memory" -smp "${VM_CPUS:-2}" -nodefaults -no-user-config -display none -no-reboot -monitor none \
 		-kernel "$dir/vmlinuz" -initrd "$work/initramfs" \
 		-append "console=ttyS0 quiet loglevel=5 panic=-1 mitigations=off vm.job=$2 ${VM_APPEND:-}" \
 		-serial "file:$console" -serial stdio \

@@ -2,6 +2,7 @@
 /* The module. */
 #include <linux/module.h>
 #include "core.h"
+#include "../engine/kengine.h"
 
 struct device *nap_parent;
 
@@ -12,9 +13,12 @@ static int __init nap_init(void)
 	nap_parent = root_device_register(NAP_NAME);
 	if (IS_ERR(nap_parent))
 		return PTR_ERR(nap_parent);
-	ret = nap_stats_module_init();
+	ret = kengine_init();
 	if (ret)
 		goto out_parent;
+	ret = nap_stats_module_init();
+	if (ret)
+		goto out_kengine;
 	ret = nap_configfs_init();
 	if (ret)
 		goto out_stats;
@@ -22,6 +26,8 @@ static int __init nap_init(void)
 
 out_stats:
 	nap_stats_module_exit();
+out_kengine:
+	kengine_exit();
 out_parent:
 	root_device_unregister(nap_parent);
 	return ret;
@@ -32,6 +38,7 @@ static void __exit nap_exit(void)
 {
 	nap_configfs_exit();
 	nap_stats_module_exit();
+	kengine_exit();
 	root_device_unregister(nap_parent);
 	/* The last module_put() is in free_ctrl(), in this module: until whoever ran that has left it. */
 	synchronize_rcu_tasks();

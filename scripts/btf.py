@@ -30,7 +30,7 @@ class Btf:
     """The types of one file; those of a module (split BTF) stand on a base and go on with its numbers."""
 
     def __init__(self, blob, path, base=None):
-        self.path, self.base, self.types = path, base, []
+        self.path, self.base, self.types, self.aligns = path, base, [], {}
         if len(blob) < 24:
             raise Bad('%s: the BTF is cut off' % path)
         magic, version, _, hlen, toff, tlen, soff, slen = struct.unpack_from('<HBBIIIII', blob)
@@ -186,8 +186,13 @@ class Btf:
         return t.size if t.kind in (INT, STRUCT, UNION, ENUM, ENUM64, FLOAT) else 1
 
     def align(self, i):
-        """Natural alignment; 1 for what has a member that is not where its own alignment wants it (packed)."""
+        """Natural alignment; 1 (packed) for what has a member that is not where its own alignment wants it."""
         i = self.strip(i)
+        if i not in self.aligns:
+            self.aligns[i] = self.find_align(i)
+        return self.aligns[i]
+
+    def find_align(self, i):
         t = self.type(i)
         if t.kind == ARRAY:
             return self.align(self.array(i)[0])

@@ -66,7 +66,13 @@ class Layout:
             self.add('unsigned char __pad%d[%d]' % (self.pads, (o - self.end) // 8))
             b = a
         attr = ' __attribute__((__aligned__(%d)))' % b if b > a else ''
-        self.add(self.w.decl(m, name, self.indent + 1).rstrip() + attr)
+        # [] may only be the last of several; [0] may be anywhere, but is no flexible array to the compiler's checks.
+        last = not self.union and len(self.members) > 1 and (name, m, o, 0) == self.members[-1]
+        if self.t.kind(m) == ARRAY and not self.t.array(m)[1] and not last:
+            text = self.w.decl(self.t.array(m)[0], name + '[0]', self.indent + 1)
+        else:
+            text = self.w.decl(m, name, self.indent + 1)
+        self.add(text.rstrip() + attr)
         self.most = max(self.most, b)
         self.end = max(self.end, o + 8 * self.t.size(m))
 
@@ -99,8 +105,9 @@ class Writer:
         self.t, self.public = btf, public
         self.out, self.asserts, self.state, self.forward = [], [], {}, set()
 
-    @staticmethod
-    def keyword(t):
+    def keyword(self, t):
+        if t.kind not in (STRUCT, UNION, FWD, ENUM, ENUM64):
+            raise Bad('%s: a type of kind %d where there can be none: damaged BTF' % (self.t.path, t.kind))
         return 'union' if t.kind == UNION or (t.kind == FWD and t.flag) else 'enum' if t.kind in ENUMS else 'struct'
 
     def decl(self, i, d, indent=1):
@@ -131,8 +138,8 @@ class Writer:
             return '%s %s %s' % (kw, name, d) if name else '%s %s' % (self.body(i, indent), d)
         if x.kind in ENUMS:
             return 'enum %s %s' % (name, d) if name else '%s %s' % (self.enum(i, indent), d)
-        if not name:
-            raise Bad('%s: a type of kind %d without a name: damaged BTF' % (t.path, x.kind))
+        if not name or x.kind not in (INT, TYPEDEF, FLOAT):
+            raise Bad('%s: a type of kind %d (%s) where there can be none: damaged BTF' % (t.path, x.kind, name))
         return '%s %s' % (name, d)
 
     def qualified(self, x, d, indent):

@@ -17,7 +17,7 @@ from btf_c import Writer                                                        
 from cnames import Public, features                                                 # noqa: E402
 
 
-def arguments():
+def arguments(argv):
     p = argparse.ArgumentParser(description='Private types of a kernel module as a C header, from BTF.')
     p.add_argument('--module', help='the module, for example nvme-core.ko; .xz, .zst, .gz as well')
     p.add_argument('--base', help='the kernel of the same build: vmlinux, vmlinuz, or raw BTF')
@@ -31,7 +31,7 @@ def arguments():
     p.add_argument('--source-header', help="that header's path at the end, for example drivers/nvme/host/nvme.h")
     p.add_argument('--asserts-only', action='store_true', help='no types, but their static asserts (beside --source)')
     p.add_argument('-o', '--output', required=True)
-    return p.parse_args()
+    return p.parse_args(argv)
 
 
 def exports(a):
@@ -164,9 +164,7 @@ def from_source(a, public):
         ['#define BTF_INLINE_%s 1' % n for n in sorted(inlines)]
 
 
-def main():
-    a = arguments()
-    sys.setrecursionlimit(10000)
+def write(a):
     public = Public(a.public)
     text = from_source(a, public) if a.source else from_btf(a, public)
     tmp = a.output + '.tmp'
@@ -178,9 +176,17 @@ def main():
         raise Bad('%s: %s' % (a.output, e.strerror)) from e
 
 
-try:
-    main()
-except Bad as e:
-    sys.exit('mkprivate: %s' % e)
-except (struct.error, ValueError, IndexError, RecursionError, OverflowError) as e:
-    sys.exit('mkprivate: damaged BTF (%s: %s)' % (type(e).__name__, e))
+def main(argv):
+    """None, or what went wrong."""
+    sys.setrecursionlimit(10000)
+    try:
+        write(arguments(argv))
+    except Bad as e:
+        return 'mkprivate: %s' % e
+    except (struct.error, ValueError, IndexError, RecursionError, OverflowError) as e:
+        return 'mkprivate: damaged BTF (%s: %s)' % (type(e).__name__, e)
+    return None
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1:]))

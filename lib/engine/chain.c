@@ -7,7 +7,11 @@
 #include "priv.h"
 
 /* Most bytes between two stages where only the data can tell how many they are. */
+#ifdef __KERNEL__
+#define CHAIN_MAX ((uint64_t)16 << 20)
+#else
 #define CHAIN_MAX ((uint64_t)64 << 20)
+#endif
 
 struct view {
 	const struct base_iov *iov;

@@ -177,7 +177,7 @@ static void plain_run(struct engine_thread *t, const struct job_stage *stage, un
 	{ NVME_ACCEL_OP_##op, NVME_ACCEL_ALG_##alg, FAST, NULL, fast_run }, \
 	{ NVME_ACCEL_OP_##op, NVME_ACCEL_ALG_##alg, "plain", NULL, plain_run }
 #define FNS(alg) FN(EC_ENCODE, alg), FN(EC_DECODE, alg), FN(EC_UPDATE, alg)
-static const struct engine_fn fns[] = {
+static const struct engine_fn entries[] = {
 	FNS(RS_CAUCHY), FNS(MATRIX), FNS(XOR), FNS(PQ), FN(XOR, XOR), FN(PQ_GEN, PQ),
 };
 #undef FN
@@ -220,4 +220,4 @@ static uint64_t bound(const struct job_stage *stage, uint64_t in_len)
 	return n * BASE_MIN(stage->arg1, in_len);
 }
 
-const struct engine_family engine_ec = { fns, sizeof(fns) / sizeof(fns[0]), ops, bound };
+const struct engine_family engine_ec = { entries, sizeof(entries) / sizeof(entries[0]), ops, bound };

@@ -282,7 +282,7 @@ void engine_run_stage(struct engine_thread *t, const struct engine_fn *fn, unsig
 	}
 }
 
-static void reset_outcome(struct job *job)
+void engine_reset(struct job *job)
 {
 	job->code = NVME_ACCEL_OK;
 	job->fail_stage = 0;
@@ -302,7 +302,7 @@ static int begin(struct engine_thread *t, struct job *job)
 {
 	unsigned int i;
 
-	reset_outcome(job);
+	engine_reset(job);
 	for (i = 0; i < SCRATCH_N; i++)
 		t->scratch[i].used = 0;
 	t->private_out = 0;

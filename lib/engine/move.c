@@ -116,7 +116,7 @@ static void compare_run(struct engine_thread *t, const struct job_stage *stage, 
 	job->retval = UINT64_MAX;
 }
 
-static const struct engine_fn fns[] = {
+static const struct engine_fn entries[] = {
 	{ NVME_ACCEL_OP_COPY, 0, "plain", NULL, copy_run },
 	{ NVME_ACCEL_OP_FILL, 0, "plain", NULL, fill_run },
 	{ NVME_ACCEL_OP_COMPARE, 0, "plain", NULL, compare_run },
@@ -147,4 +147,4 @@ static uint64_t bound(const struct job_stage *stage, uint64_t in_len)
 	return stage->op == NVME_ACCEL_OP_COPY ? in_len : 0;
 }
 
-const struct engine_family engine_move = { fns, sizeof(fns) / sizeof(fns[0]), ops, bound };
+const struct engine_family engine_move = { entries, sizeof(entries) / sizeof(entries[0]), ops, bound };

@@ -37,6 +37,9 @@ void *engine_scratch(struct engine_thread *t, enum scratch which, size_t n);
  * memory (the job then has its code set). */
 const void *engine_flat_in(struct engine_thread *t, struct job *job);
 
+/* The outcome of a job before it begins. */
+void engine_reset(struct job *job);
+
 /* Sets code and stage, clears out_len. */
 void engine_fail(struct job *job, unsigned int index, uint32_t code);
 

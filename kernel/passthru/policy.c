@@ -264,7 +264,7 @@ u16 nap_policy_check(const struct nap_policy *p, struct nap_req *r, u8 lba_shift
 		*reason = NAP_R_RANGE;
 		return MODEL_SC_LBA_RANGE;
 	}
-	r->nbytes = nbytes;	/* a request's length has 32 bits */
+	r->nbytes = (u32)nbytes;	/* a request's length has 32 bits */
 	return 0;
 }
 

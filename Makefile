@@ -150,8 +150,8 @@ bench:
 	scripts/bench.sh
 
 # The kernel modules have a Makefile of their own.
-.PHONY: modules modules_install dkms-tree
-modules modules_install dkms-tree:
+.PHONY: modules modules_install modules_sign dkms-tree
+modules modules_install modules_sign dkms-tree:
 	+@$(MAKE) --no-print-directory -C kernel $@ B=$(abspath $(B))
 
 # Manual pages and documents as HTML, in build/man and build/html; the headers are the manual of the calls.

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# All tests: scripts/check.sh [lint|unit|san|tsan|cli|daemon|vm|fuzz]... (default: all).
+# All tests: scripts/check.sh [lint|unit|san|tsan|cli|daemon|kernel|vm|fuzz]... (default: all).
 # The last line is "N passed, N failed, N skipped".
 #   FUZZ_SECONDS  how long each fuzz target runs (60)
 #   SOAK_SECONDS  how long clients, cuts and restarts torment the daemon (180)
 set -u
 cd "$(dirname "$0")/.."
-scripts/deps.sh build test || exit 1
+scripts/deps.sh build test kernel || exit 1
 
 jobs=$(nproc)
 counts=$(mktemp)
@@ -69,6 +69,11 @@ run_daemon() {
 	# shellcheck disable=SC2046
 	ACCELD=$PWD/build-san/acceld suite $(find tests/daemon -maxdepth 1 -type f -perm -u+x \( -name '*.py' -o -name '*.sh' \) | sort)
 }
+run_kernel() {
+	title "The kernel modules are built"
+	# shellcheck disable=SC2046
+	TEST_TIMEOUT=2700 suite $(find tests/kernel -maxdepth 1 -type f -perm -u+x -name 'test_*' | sort)
+}
 run_vm() {
 	title "The inbox NVMe driver, in virtual machines"
 	build command all
@@ -80,11 +85,11 @@ run_fuzz() {
 	suite scripts/fuzz.sh
 }
 
-for part in "${@:-lint unit san tsan cli daemon vm fuzz}"; do
+for part in "${@:-lint unit san tsan cli daemon kernel vm fuzz}"; do
 	for p in $part; do
 		case $p in
-		lint | unit | san | tsan | cli | daemon | vm | fuzz) "run_$p" ;;
-		*) echo "check.sh: $p: not one of lint, unit, san, tsan, cli, daemon, vm, fuzz" >&2; exit 2 ;;
+		lint | unit | san | tsan | cli | daemon | kernel | vm | fuzz) "run_$p" ;;
+		*) echo "check.sh: $p: not one of lint, unit, san, tsan, cli, daemon, kernel, vm, fuzz" >&2; exit 2 ;;
 		esac
 	done
 done

@@ -12,7 +12,8 @@ time python3-docutils python3-cryptography-vectors man-db groff g++ util-linux g
 qemu-system-x86 busybox-static cpio kmod xz-utils nvme-cli fio tshark parted e2fsprogs iproute2 udev multipath-tools procps"
 vm="qemu-system-x86 busybox-static cpio kmod xz-utils zstd nvme-cli iproute2 procps util-linux gzip"
 # A name with ? is installed where the archive has it: headers of a newer kernel than the release's own.
-kernel="gcc make bc flex bison libelf-dev libssl-dev xz-utils cpio kmod sparse linux-headers-amd64 linux-headers-6.12-amd64?"
+kernel="gcc make bc flex bison libelf-dev libssl-dev xz-utils zstd cpio kmod sparse dwarves dkms openssl \
+python3 linux-headers-amd64 linux-headers-6.12-amd64?"
 bench="isal libdeflate-tools pigz zstd lz4 gzip python3 gnuplot-nox"
 
 want=

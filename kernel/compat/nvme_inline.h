@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What nvme-core's private header has besides types and prototypes, written anew; reviewed for 6.1, 6.12 and 7.2.
+ * What nvme-core's private header has besides types and prototypes, written anew; reviewed for 6.1 and 6.12.
  * Included by nvme_private.h alone.
  */
 #ifndef NVME_INLINE_H

@@ -49,6 +49,11 @@
 
 #ifndef NVME_KSRC
 #include "nvme_inline.h"
+#elif !defined(BTF_INLINE_nvme_ctrl_state)	/* before 6.8 */
+static inline enum nvme_ctrl_state nvme_ctrl_state(struct nvme_ctrl *ctrl)
+{
+	return READ_ONCE(ctrl->state);
+}
 #endif
 
 /* ---- One name for what kernels have under several, or not at all ---- */

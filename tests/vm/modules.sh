@@ -56,7 +56,7 @@ key=$(state "$@" | sha256sum)
 if [ "$(cat "$out/.built" 2>/dev/null)" != "$key" ]; then
 	rm -f "$out/.built"
 	# The make that may have started this has flags of its own. The lock is not for what it leaves running.
-	env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -j"${MODULES_JOBS:-$(nproc)}" -C "$root/kernel" modules B="$b" KDIR="$kdir" \
+	env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -j"${MODULES_JOBS:-$(nproc)}" -C "$root/kernel" modules B="$b" KDIR="$kdir" \
 		NVME_CORE="$core" BASE="$base" KSRC="$ksrc" "$@" >"$out/.log" 2>&1 9>&- || {
 		tail -n 40 "$out/.log" >&2
 		die "the modules cannot be built for $release; see above"

@@ -207,6 +207,46 @@ def refused(name, pattern, **arguments):
     ok(why and re.search(pattern, why) and not os.path.exists(at('no.h')), 'refused: ' + name, why or 'it was taken')
 
 
+def test_source():
+    """Beside the header of a kernel's source: what it has, and the module's asserts about it."""
+    why = generate('--asserts-only', output='asserts.h')
+    ok(why is None and 'struct t_plain {' not in get('asserts.h').decode(), 'asserts alone', why)
+    put('asserts.c', '#include <assert.h>\n#include <stddef.h>\n#include "btf_types.h"\n#include "asserts.h"\n')
+    compiled('asserts.c', 'they hold of the source', True)
+    put('asserts.c', '#include <assert.h>\n#include <stddef.h>\n#define t_plain t_other\n#include "btf_types.h"\n#undef t_plain\n'
+        'struct t_plain { u16 b; u8 a; u8 c; u64 d; char e; };\n#include "asserts.h"\n')
+    compiled('asserts.c', 'and not of another', False)
+    os.makedirs(at('drivers/test'), exist_ok=True)
+    put('drivers/test/test.h', '''struct s_one { int a, *b; unsigned c:3, :4; union { int d; }; struct { int in; } e[2]; int (*f)(int, int); char g[4][2]; };
+extern int f_plain(struct s_one *p, int (*call)(int, int));
+int __attribute__((cold)) f_void(void);
+static inline int f_inline(int a) { return a ? f_void() : 0; }
+const char *f_variadic(const char *fmt, ...), *not_exported(void);
+enum s_enum { S_A = sizeof(struct s_one), S_B };
+static inline void f_last(struct s_one *p) { p->a = ({ int x = 1; x; }); }
+int f_after(int);
+''')
+    put('source.c', '#include "btf_types.h"\n#include "drivers/test/test.h"\nint other(int a);\n')
+    put('source.i', run('gcc', '-E', '-I', os.path.dirname(TYPES_H), '-I', work, at('source.c')))
+    why = generate('--source', at('source.i'), '--source-header', 'drivers/test/test.h', output='source.h')
+    ok(why is None, 'what a header of a source has', why)
+    have = set(re.findall(r'^#define (\w+ \d+)$', get('source.h').decode(), re.M)) if not why else set()
+    want = {'BTF_HAVE_s_one__%s 1' % m for m in 'abcefg'} | {
+        'BTF_HAVE_f_plain 2', 'BTF_HAVE_f_void 0', 'BTF_EXPORT_f_plain 1', 'BTF_EXPORT_f_void 1',
+        'BTF_INLINE_f_inline 1', 'BTF_INLINE_f_last 1'}
+    ok(want <= have and not any('other' in h or 'f_after' in h for h in have), 'members, functions, inline functions',
+       'missing: %s\nhas: %s' % (sorted(want - have), sorted(have)))
+    put('empty.i', run('gcc', '-E', '-I', os.path.dirname(TYPES_H), at('base.o.c')))
+    refused('a source without that header', r'nothing of drivers/test/test\.h',
+            more=('--source', at('empty.i'), '--source-header', 'drivers/test/test.h'))
+
+
+def compiled(source, name, wanted):
+    r = subprocess.run(['gcc', '-std=gnu11', '-fsyntax-only', '-I', os.path.dirname(TYPES_H), '-I', work, at(source)],
+                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60, check=False)
+    ok((r.returncode == 0) == wanted and (wanted or 'static assertion failed' in r.stdout), name, r.stdout)
+
+
 def test_mismatch():
     build('other.o', BASE_C + 'struct another { struct list_head l; struct another *x; } n; struct yet { short s; } y;\n')
     build('less.o', 'typedef unsigned u32; struct list_head { struct list_head *next, *prev; } l; u32 x;\n')
@@ -295,7 +335,7 @@ def main():
         build('module.o', module_c(), 'base.o')
         run('gcc', '-E', '-I', os.path.dirname(TYPES_H), '-o', at('public.i'), at('base.o.c'))
         symvers()
-        for test in (test_layout, test_contents, test_mismatch, test_packing, test_damage, test_command):
+        for test in (test_layout, test_contents, test_source, test_mismatch, test_packing, test_damage, test_command):
             try:
                 test()
             except RuntimeError as e:

@@ -72,7 +72,7 @@ run_daemon() {
 run_kernel() {
 	title "The kernel modules are built"
 	# shellcheck disable=SC2046
-	TEST_TIMEOUT=2700 suite $(find tests/kernel -maxdepth 1 -type f -perm -u+x -name 'test_*' | sort)
+	TEST_TIMEOUT=5400 suite $(find tests/kernel -maxdepth 1 -type f -perm -u+x -name 'test_*' | sort)
 }
 run_vm() {
 	title "The inbox NVMe driver, in virtual machines"

@@ -13,7 +13,7 @@ n=0 bad=0
 
 # ok NAME COMMAND...: its output is shown if it fails
 ok() {
-	local name=$1 limit=(timeout 800)
+	local name=$1 limit=(timeout 1500)
 	shift
 	n=$((n + 1))
 	[ "$(type -t "$1")" != function ] || limit=()		# those see to it themselves
@@ -91,14 +91,14 @@ fi
 # A signature of a key made here: whoever has a kernel that wants one can read it.
 sign() {
 	openssl req -new -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=nvme-accel-test/ -keyout "$work/key" -outform DER -out "$work/cert"
-	timeout 800 make -s -C kernel modules_sign B="$work/build" KDIR="$headers" NVME_CORE="$core12" KEY="$work/key" CERT="$work/cert"
+	timeout 1500 make -s -C kernel modules_sign B="$work/build" KDIR="$headers" NVME_CORE="$core12" KEY="$work/key" CERT="$work/cert"
 }
 if [ -n "${release[6.12]:-}" ]; then
 	headers=/lib/modules/${release[6.12]}/build
 	core12=$(find "${image[6.12]}/lib/modules" -name 'nvme-core.ko*')
 	ok "make modules_sign" sign
 	ok "the module has that signature" same "$(modinfo -F signer "${dir[6.12]}/nvme-accel-passthru.ko")" nvme-accel-test
-	ok "without a key it says what it wants" fails 'KEY=FILE and CERT=FILE' timeout 800 make -s -C kernel modules_sign B="$work/build" \
+	ok "without a key it says what it wants" fails 'KEY=FILE and CERT=FILE' timeout 1500 make -s -C kernel modules_sign B="$work/build" \
 		KDIR="$headers" NVME_CORE="$core12"
 fi
 
@@ -110,7 +110,7 @@ if [ -n "${release[6.12]:-}" ]; then
 	ok "it leaves other directories alone" fails 'not ours' make -s dkms-tree DKMSDIR="$work/probe"
 	NVME_CORE=$core12
 	export NVME_CORE
-	dkms_run() { timeout 800 dkms "$@" --dkmstree "$work/dkms" --sourcetree "$work/src" -m nvme-accel -v "$version" -k "${release[6.12]}"; }
+	dkms_run() { timeout 1500 dkms "$@" --dkmstree "$work/dkms" --sourcetree "$work/src" -m nvme-accel -v "$version" -k "${release[6.12]}"; }
 	ok "dkms add" dkms add --dkmstree "$work/dkms" --sourcetree "$work/src" -m nvme-accel -v "$version"
 	ok "dkms build" dkms_run build -j "$jobs"
 	ok "dkms has the module" matches "$(find "$work/dkms" -path "*${release[6.12]}*" -name 'nvme-accel-passthru.ko*')" 'nvme-accel-passthru.ko'

@@ -175,23 +175,24 @@ CONFIGFS_ATTR(nap_ctrl_, _name)
 NUMBER_ATTR(queue_depth, 2, NAP_MAX_DEPTH);
 NUMBER_ATTR(nr_queues, 0, NAP_MAX_QUEUES);
 
+/* device and state take no mutex: they tell what a controller does that takes long to disable. */
 static ssize_t nap_ctrl_device_show(struct config_item *item, char *page)
 {
 	struct nap_ctrl *c = to_ctrl(item);
 	ssize_t n;
 
-	mutex_lock(&c->lock);
+	spin_lock_irq(&c->live_lock);
 	n = sysfs_emit(page, "%s\n", c->live ? dev_name(c->live->ctrl.device) : "");
-	mutex_unlock(&c->lock);
+	spin_unlock_irq(&c->live_lock);
 	return n;
 }
 CONFIGFS_ATTR_RO(nap_ctrl_, device);
 
-static const char *state_name(const struct nap_live *l)
+static const char *state_name(const struct nap_ctrl *c)
 {
-	if (!l)
-		return "disabled";
-	switch (READ_ONCE(l->ctrl.state)) {
+	if (!c->live)
+		return READ_ONCE(c->disabling) ? "deleting" : "disabled";
+	switch (nvme_ctrl_state(&c->live->ctrl)) {
 	case NVME_CTRL_NEW: return "new";
 	case NVME_CTRL_LIVE: return "live";
 	case NVME_CTRL_RESETTING: return "resetting";
@@ -204,12 +205,12 @@ static const char *state_name(const struct nap_live *l)
 static ssize_t nap_ctrl_state_show(struct config_item *item, char *page)
 {
 	struct nap_ctrl *c = to_ctrl(item);
-	ssize_t n;
+	const char *name;
 
-	mutex_lock(&c->lock);
-	n = sysfs_emit(page, "%s\n", state_name(c->live));
-	mutex_unlock(&c->lock);
-	return n;
+	spin_lock_irq(&c->live_lock);
+	name = state_name(c);
+	spin_unlock_irq(&c->live_lock);
+	return sysfs_emit(page, "%s\n", name);
 }
 CONFIGFS_ATTR_RO(nap_ctrl_, state);
 

@@ -301,6 +301,7 @@ void nap_ctrl_disable(struct nap_ctrl *c)
 	struct nvme_ctrl *ctrl = &l->ctrl;
 
 	lockdep_assert_held(&c->lock);
+	WRITE_ONCE(c->disabling, true);
 	nap_live_publish(c, NULL);
 	WRITE_ONCE(l->going, true);
 	nvme_change_ctrl_state(ctrl, NVME_CTRL_DELETING);	/* it stays DEAD if a reset has failed */
@@ -315,6 +316,7 @@ void nap_ctrl_disable(struct nap_ctrl *c)
 	destroy_workqueue(l->wq);
 	nap_stop_namespaces(c);
 	nvme_uninit_ctrl(ctrl);
+	WRITE_ONCE(c->disabling, false);
 	nap_info(c, "disabled");
 	nvme_put_ctrl(ctrl);
 }

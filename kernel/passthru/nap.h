@@ -270,6 +270,7 @@ struct nap_ctrl {
 	struct xarray ns;		/* nsid -> struct nap_ns that is active; RCU */
 	struct nap_live *live;		/* NULL while not enabled; under lock, and without it for nap_event_ns_changed() */
 	spinlock_t live_lock;		/* that one's */
+	bool disabling;			/* nap_ctrl_disable() has not ended */
 	atomic_t held;			/* commands that engine namespaces hold: at most half of the tags of a queue */
 };
 

@@ -57,7 +57,7 @@ for v in $("$ACCEL" --help | sed -n '/^Verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
 	done
 done
 is "the verbs that promise JSON" " list info compress decompress ec-repair ec-verify digest checksum lease-list stats \
-selftest bench" "$said"
+selftest bench target-list target-show" "$said"
 
 "$ACCEL" digest -o json nofile >out 2>/dev/null
 is "an error still leaves valid JSON, and a status" "1 []" "$? $(python3 -m json.tool <out)"

@@ -18,6 +18,7 @@ case $#:${1:-} in
 esac
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/archive.inc"
+PATH=$PATH:/usr/sbin:/sbin
 
 line=6.12
 package=linux-source-$line
@@ -27,6 +28,7 @@ fragment=$here/debug.config
 kernels=$cache/kernels
 sources=$cache/sources
 log=$cache/debug_kernel.log
+jobs=${ACCEL_JOBS:-$(nproc)}
 mkdir -p "$kernels" "$sources"
 
 say() { echo "debug_kernel.sh: $*" >&2; }
@@ -93,19 +95,17 @@ configure() {
 }
 
 compile() {
-	kmake -j"${ACCEL_JOBS:-$(nproc)}" bzImage modules || return 1
+	kmake -j"$jobs" bzImage modules || return 1
 	kmake INSTALL_MOD_PATH="$tmp" modules_install || return 1
-	kmake kernelrelease || return 1
 	release=$(cat "$tmp/build/include/config/kernel.release")
-	mv "$tmp/build/arch/x86/boot/bzImage" "$tmp/vmlinuz"
-	mv "$tmp/build/System.map" "$tmp/System.map"
+	mv "$tmp/build/arch/x86/boot/bzImage" "$tmp/vmlinuz" && mv "$tmp/build/System.map" "$tmp/System.map" || return 1
 	rm -f "$tmp/lib/modules/$release/build" "$tmp/lib/modules/$release/source"
 	ln -s ../../../build "$tmp/lib/modules/$release/build"
 }
 
 # What modules are built with stays: headers, makefiles, scripts and tools; and the NVMe drivers, to look things up.
 prune() {
-	cd "$tmp/build"
+	cd "$tmp/build" || return 1
 	find . \( -path ./scripts -o -path ./tools/objtool -o -path ./drivers/nvme \) -prune -o -type f \
 		\( -name '*.[cSo]' -o -name '*.ko' -o -name '*.a' -o -name '.*.cmd' -o -name '*.mod' -o -name 'vmlinux*' -o -name '.tmp_*' \
 		-o -name '.vmlinux*' -o -name '*.order' -o -name '*.dts*' -o -name 'modules.builtin*' \) -exec rm -f {} +
@@ -116,16 +116,15 @@ prune() {
 make_kernel() {
 	fetch "$version" || return 1
 	start=$(date +%s)
-	say "building $(basename "$dir") with $(nproc) cores, which takes a quarter of an hour or more"
-	unpack "$deb" "$tmp/build"
+	say "building $(basename "$dir"), $jobs compilers at once, which takes a quarter of an hour or more"
+	unpack "$deb" "$tmp/build" || return 1
 	configure || return 1
 	compile || return 1
-	prune
+	prune || return 1
 	# More than vm.sh gives others: KASAN takes an eighth, and holds back what was freed.
 	echo 3G >"$tmp/memory"
-	echo "$release" >"$tmp/release"
 	rm -rf "$tmp/deb" "$tmp/not" "$dir"
-	mv "$tmp" "$dir"
+	echo "$release" >"$tmp/release" && mv "$tmp" "$dir" || return 1
 	say "built in $((($(date +%s) - start) / 60)) minutes: $dir"
 }
 

@@ -61,17 +61,20 @@ bool kacomp_compress(struct raw *r, enum raw_state *rc)
 	struct kengine_thread *t = kthread_of(r->t);
 	struct kprov *p = usable(t);
 	struct iov_pos in = { r->job->in, r->job->nin, 0 };
-	u64 max = min(r->sink.left, deflate_bound(r->stage, r->job->in_len));
+	u64 max = deflate_bound(r->stage, r->job->in_len);
 	size_t made;
 
-	/* A chunk ends in a way that drivers do not know. */
-	if (!p || r->chunk || bits_of(t, r->stage) < (p->hard ? HARD_BITS : SOFT_BITS) || !max)
+	/*
+	 * A chunk ends in a way that drivers do not know. Some need more room than they fill: it is not the output's, so
+	 * that what just fits does fit.
+	 */
+	if (!p || r->chunk || bits_of(t, r->stage) < (p->hard ? HARD_BITS : SOFT_BITS))
 		return false;
 	if (!p->hard && r->job->in_len > SOFT_MAX)
 		return false;
-	if (run(t, p, in, r->job->in_len, max, true, &made) || !made)
+	if (run(t, p, in, r->job->in_len, max, true, &made) || !made || sink_put(&r->sink, t->kreq->bounce, made))
 		return false;
-	*rc = sink_put(&r->sink, t->kreq->bounce, made) ? RAW_SHORT : RAW_OK;
+	*rc = RAW_OK;
 	return true;
 }
 

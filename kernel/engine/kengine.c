@@ -15,15 +15,16 @@
 /* Beside its own work a namespace has what makes sense in one chain with it. */
 static const struct {
 	u16 type;
+	enum kprov_id main;		/* KP_N: none of the crypto API's */
 	u32 ops;
 } types[] = {
-	{ NVME_ACCEL_TYPE_COMPRESSION, OPS_COMPRESS | OPS_CIPHER | OPS_SUM },
-	{ NVME_ACCEL_TYPE_ERASURE, OPS_EC | OPS_SUM },
-	{ NVME_ACCEL_TYPE_CIPHER, OPS_CIPHER | OPS_SUM },
-	{ NVME_ACCEL_TYPE_DIGEST, OPS_SUM },
-	{ NVME_ACCEL_TYPE_CHECKSUM, OPS_SUM },
-	{ NVME_ACCEL_TYPE_DATA, OPS_MOVE | OPS_SUM },
-	{ NVME_ACCEL_TYPE_MULTI, OPS_COMPRESS | OPS_EC | OPS_CIPHER | OPS_SUM | OPS_MOVE },
+	{ NVME_ACCEL_TYPE_COMPRESSION, KP_DEFLATE, OPS_COMPRESS | OPS_CIPHER | OPS_SUM },
+	{ NVME_ACCEL_TYPE_ERASURE, KP_N, OPS_EC | OPS_SUM },
+	{ NVME_ACCEL_TYPE_CIPHER, KP_GCM, OPS_CIPHER | OPS_SUM },
+	{ NVME_ACCEL_TYPE_DIGEST, KP_SHA256, OPS_SUM },
+	{ NVME_ACCEL_TYPE_CHECKSUM, KP_N, OPS_SUM },
+	{ NVME_ACCEL_TYPE_DATA, KP_N, OPS_MOVE | OPS_SUM },
+	{ NVME_ACCEL_TYPE_MULTI, KP_N, OPS_COMPRESS | OPS_EC | OPS_CIPHER | OPS_SUM | OPS_MOVE },
 };
 
 int kengine_init(void)
@@ -79,6 +80,7 @@ static int set_up(struct kengine *ke, const struct kengine_conf *conf, char *why
 		return -EINVAL;
 	}
 	ke->ops = types[i].ops;
+	ke->main = types[i].main;
 	ke->window_bits = conf->window_bits ?: 15;
 	if (ke->window_bits < 9 || ke->window_bits > 15) {
 		snprintf(why, KENGINE_WHY_LEN, "a window of %u bits: 9 to 15 are possible", ke->window_bits);
@@ -87,6 +89,8 @@ static int set_up(struct kengine *ke, const struct kengine_conf *conf, char *why
 	rc = prov_open(ke, conf->driver, why);
 	if (rc)
 		return rc;
+	if (ke->named)
+		ke->main = ke->by_name;
 	make_ops(ke);
 	rc = kmeasure(ke);
 	if (rc)
@@ -141,7 +145,7 @@ u64 kengine_features(const struct kengine *ke)
 
 	if (ke->ops & OP(COMPRESS))
 		feat |= NVME_ACCEL_FEAT_VERIFY;
-	if (!ke->named || !is_hardware(&ke->prov[ke->by_name]))
+	if (ke->main == KP_N || !is_hardware(&ke->prov[ke->main]))
 		feat |= NVME_ACCEL_FEAT_SOFTWARE;
 	return feat;
 }

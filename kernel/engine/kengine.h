@@ -43,7 +43,7 @@ void kengine_free(struct kengine *ke);
 
 /* What it does: entries for the table of operations, as they are (max_in and max_out are at most KENGINE_MAX_BYTES). */
 unsigned int kengine_ops(const struct kengine *ke, struct wire_op *ops, unsigned int max);
-/* FEAT bits that are the engine's: IN_CRC, OUT_CRC, VERIFY, STOP, and SOFTWARE unless hardware serves it. */
+/* FEAT bits that are the engine's: IN_CRC, OUT_CRC, VERIFY, STOP, and SOFTWARE unless hardware serves its main operation. */
 u64 kengine_features(const struct kengine *ke);
 /* One line for the log: who serves what ("deflate: zlib; gcm(aes): generic-gcm-aesni"). */
 void kengine_describe(const struct kengine *ke, char *text, size_t max);

@@ -8,6 +8,7 @@
 #include "kpriv.h"
 
 #define NBYTES	(64u << 10)
+#define RUNS	4u
 #define ROOM	(2 * NBYTES)
 #define K	8u
 #define BLOCK	(NBYTES / K)
@@ -127,15 +128,16 @@ static u64 run(struct bench *b)
 /* 0, or the job's code. */
 static u32 measure(struct bench *b, struct wire_op *op)
 {
-	u64 ns;
+	u64 ns = U64_MAX;
+	unsigned int i;
 
-	/* The first run opens what the thread keeps, the second counts. */
-	set_up(b, op, NBYTES);
-	run(b);
-	set_up(b, op, NBYTES);
-	ns = run(b);
-	if (b->job.code)
-		return b->job.code;
+	/* The first run opens what the thread keeps; others may be held up by something else. */
+	for (i = 0; i < RUNS; i++) {
+		set_up(b, op, NBYTES);
+		ns = min(ns, run(b));
+		if (b->job.code)
+			return b->job.code;
+	}
 	op->est_mbps = max_t(u64, div64_u64((b->job.in_len ?: b->job.out_max) * 1000, ns), 1);
 	if (op->op == NVME_ACCEL_OP_COMPRESS) {
 		/* What the decompression of the same format begins with, whose turn comes later. */
@@ -151,6 +153,8 @@ static u32 measure(struct bench *b, struct wire_op *op)
 /* A job of next to nothing, where the operation has such. */
 static void measure_overhead(struct bench *b, struct wire_op *op)
 {
+	unsigned int i;
+
 	switch (op->op) {
 	case NVME_ACCEL_OP_COMPRESS:
 	case NVME_ACCEL_OP_ENCRYPT:
@@ -159,8 +163,11 @@ static void measure_overhead(struct bench *b, struct wire_op *op)
 	case NVME_ACCEL_OP_COPY:
 	case NVME_ACCEL_OP_FILL:
 	case NVME_ACCEL_OP_COMPARE:
-		set_up(b, op, 16);
-		op->est_overhead_ns = min_t(u64, run(b), U32_MAX);
+		op->est_overhead_ns = U32_MAX;
+		for (i = 0; i < RUNS; i++) {
+			set_up(b, op, 16);
+			op->est_overhead_ns = min_t(u64, run(b), op->est_overhead_ns);
+		}
 		break;
 	default:
 		op->est_overhead_ns = 1000;

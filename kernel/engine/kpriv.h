@@ -24,7 +24,7 @@ struct kprov {
 	char driver[CRYPTO_MAX_ALG_NAME];	/* empty: nobody */
 	bool hard;		/* may answer late or never: it writes to memory of ours only, and its answer has a limit */
 	bool lost;		/* it did not answer: its transforms are left alone for ever */
-	void *tfm;		/* KP_DEFLATE: struct crypto_acomp, digests: crypto_shash or (hard) crypto_ahash */
+	void *tfm;		/* struct crypto_acomp, _aead, _skcipher; of digests crypto_shash or (hard) _ahash */
 };
 
 struct kengine {
@@ -32,6 +32,7 @@ struct kengine {
 	u32 window_bits;
 	bool named;		/* the administrator chose the driver of prov[by_name] */
 	enum kprov_id by_name;
+	enum kprov_id main;	/* what it is for; KP_N: not of the crypto API */
 	struct kprov prov[KP_N];
 	struct wire_op table[NVME_ACCEL_MAX_OPS];
 	unsigned int nops;

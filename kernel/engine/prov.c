@@ -135,7 +135,10 @@ static void *tfm_best(enum kprov_id id)
 	return tfm;
 }
 
-/* Takes what was found: transforms without keys are kept, of others threads make their own. */
+/*
+ * Takes what was found and keeps it, which keeps its module: threads make their own transforms of ciphers and find the
+ * same driver by its name.
+ */
 static int take(struct kprov *p, enum kprov_id id, void *tfm)
 {
 	struct crypto_alg *alg = base_of(algs[id].kind, tfm)->__crt_alg;
@@ -143,14 +146,11 @@ static int take(struct kprov *p, enum kprov_id id, void *tfm)
 
 	strscpy(p->driver, alg->cra_driver_name, sizeof(p->driver));
 	p->hard = is_hard(alg);
-	if (algs[id].kind == K_ACOMP || (algs[id].kind == K_HASH && p->hard)) {
+	if (algs[id].kind != K_HASH || p->hard) {
 		p->tfm = tfm;
 		return 0;
 	}
-	/* Held by its driver's module until here; threads find the same one by its name. */
 	tfm_free(algs[id].kind, tfm);
-	if (algs[id].kind != K_HASH)
-		return 0;
 	shash = crypto_alloc_shash(p->driver, 0, 0);
 	if (IS_ERR(shash)) {
 		p->driver[0] = 0;
@@ -170,9 +170,10 @@ static int open_named(struct kengine *ke, const char *driver, char *why)
 {
 	unsigned int i;
 	void *tfm;
+	int rc;
 
 	if (strstr(driver, KENGINE_OURS)) {
-		snprintf(why, KENGINE_WHY_LEN, "driver %s is served by accelerators itself", driver);
+		snprintf(why, KENGINE_WHY_LEN, "driver %s gives its work to accelerators, and cannot be one", driver);
 		return -EINVAL;
 	}
 	for (i = 0; i < KP_N; i++) {
@@ -186,9 +187,12 @@ static int open_named(struct kengine *ke, const char *driver, char *why)
 			tfm_free(algs[i].kind, tfm);
 			continue;
 		}
+		rc = take(&ke->prov[i], i, tfm);
+		if (rc)
+			snprintf(why, KENGINE_WHY_LEN, "driver %s is not usable (error %d)", driver, -rc);
 		ke->named = true;
 		ke->by_name = i;
-		return take(&ke->prov[i], i, tfm);
+		return rc;
 	}
 	snprintf(why, KENGINE_WHY_LEN,
 		 "no driver %s for an operation of this type (see the lines `driver` of /proc/crypto)", driver);
@@ -206,6 +210,9 @@ int prov_open(struct kengine *ke, const char *driver, char *why)
 		if (rc)
 			return rc;
 	}
+	/* Its module is there when a job with an unusual IV wants it. */
+	if (wanted(ke, KP_GCM))
+		crypto_has_alg("ghash", 0, 0);
 	for (i = 0; i < KP_N; i++) {
 		if (!wanted(ke, i) || prov_is(&ke->prov[i]))
 			continue;

@@ -2,7 +2,7 @@
 /* Ciphers against published vectors and against the crypto API's generic implementations. */
 #include <crypto/aead.h>
 #include <crypto/skcipher.h>
-#include <linux/hex.h>
+#include <linux/kernel.h>	/* hex2bin() */
 #include "engine_test.h"
 #include "../../lib/engine/cipher.h"
 

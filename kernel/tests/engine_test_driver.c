@@ -47,7 +47,7 @@ void test_drivers(struct t *t)
 	with_driver(t, NVME_ACCEL_TYPE_DIGEST, "sha256-generic", test_digest, 10);
 	with_driver(t, NVME_ACCEL_TYPE_DIGEST, "cryptd(sha256-generic)", test_digest, 20);
 	with_driver(t, NVME_ACCEL_TYPE_CIPHER, "gcm_base(ctr(aes-generic),ghash-generic)", test_gcm, 10);
-	with_driver(t, NVME_ACCEL_TYPE_CIPHER, "cryptd(gcm_base(ctr(aes-generic),ghash-generic))", test_gcm, 20);
+	with_driver(t, NVME_ACCEL_TYPE_CIPHER, "pcrypt(gcm_base(ctr(aes-generic),ghash-generic))", test_gcm, 20);
 	with_driver(t, NVME_ACCEL_TYPE_CIPHER, "cryptd(xts(ecb(aes-generic)))", test_skcipher, 10);
 	with_driver(t, NVME_ACCEL_TYPE_CIPHER, "cryptd(ctr(aes-generic))", test_skcipher, 10);
 	refused(t, NVME_ACCEL_TYPE_COMPRESSION, "no-such-driver", 0);

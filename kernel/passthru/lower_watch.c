@@ -6,6 +6,7 @@
  * the size, which changes without a call. A PCI bus notifier would tell nothing more: a controller that is unbound
  * is in state DELETING first, which every command looks at.
  */
+#include <linux/string.h>
 #include "lower.h"
 
 #define WATCH_PERIOD	(2 * HZ)
@@ -100,6 +101,15 @@ static void take_up(struct nap_lower *l, struct nvme_ns *below)
 	nap_event_ns_changed(l->ns->ctrl, l->ns->nsid);
 }
 
+/* Said once of each controller that looks like it by its name or its number. */
+static void tell_stranger(struct nap_lower *l, struct nvme_ctrl *ctrl, const char *why)
+{
+	if (l->stranger != ctrl->instance)
+		nap_ns_err(l->ns, "%s namespace %u is not the one that is gone: %s; disable and enable to use it",
+			   dev_name(ctrl->device), l->nsid, why);
+	l->stranger = ctrl->instance;
+}
+
 /* For every controller there is, until one is taken. */
 static int try_controller(struct device *dev, void *data)
 {
@@ -108,8 +118,14 @@ static int try_controller(struct device *dev, void *data)
 	struct nvme_ns *below;
 	const char *why;
 
-	if (ctrl->ops == &nap_ctrl_ops || nvme_ctrl_state(ctrl) != NVME_CTRL_LIVE || !ctrl->subsys ||
-	    !same_controller(&l->id, ctrl->subsys) || nap_lower_pin(l, ctrl))
+	if (ctrl->ops == &nap_ctrl_ops || nvme_ctrl_state(ctrl) != NVME_CTRL_LIVE || !ctrl->subsys)
+		return 0;
+	if (!same_controller(&l->id, ctrl->subsys)) {
+		if (!strcmp(dev_name(dev), kbasename(l->ns->conf.device_path)))
+			tell_stranger(l, ctrl, "its controller is another one");
+		return 0;
+	}
+	if (nap_lower_pin(l, ctrl))
 		return 0;
 	below = nvme_find_get_ns(ctrl, l->nsid);
 	if (!below)
@@ -119,10 +135,7 @@ static int try_controller(struct device *dev, void *data)
 		take_up(l, below);
 		return 1;
 	}
-	if (l->stranger != ctrl->instance)
-		nap_ns_err(l->ns, "%s namespace %u is not the one that is gone: %s; disable and enable to use it",
-			   dev_name(dev), l->nsid, why);
-	l->stranger = ctrl->instance;
+	tell_stranger(l, ctrl, why);
 	nvme_put_ns(below);
 unpin:
 	nap_lower_unpin(l);

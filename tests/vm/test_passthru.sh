@@ -1,0 +1,98 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# The kernel module nvme-accel-passthru in stock kernels: configfs, forwarding, engines, export by the inbox target,
+# limits, life under load, hostile peers, torture. test_passthru.sh [-k LINE]... [config|local|export|life|peer|torture]...
+#   MODULES          the directory of the module, if it is not to be built for the kernel
+#   TORTURE_SECONDS  how long configfs operations run at random under load (60)
+. "$(dirname "$0")/lib.inc"
+need "$ACCEL"
+need "$ACCELD"
+
+kernels=
+while [ "${1:-}" = -k ]; do kernels="$kernels $2"; shift 2; done
+tests=${*:-all}
+wanted() { case " $tests " in *" all "* | *" $1 "*) ;; *) return 1 ;; esac; }
+
+# Two controllers of the emulator's behind ports from which they can be pulled: `lower` has two namespaces, `other` one.
+disks() {
+	rm -f "$work"/disk?
+	truncate -s 64M "$work/disk1" "$work/disk2" "$work/disk3"
+	VM_QEMU_ARGS="-device pcie-root-port,id=port1,slot=1 -device pcie-root-port,id=port2,slot=2"
+	VM_QEMU_ARGS+=" -device nvme,id=lower,serial=lower,bus=port1 -device nvme,id=other,serial=other,bus=port2"
+	for i in 1 2; do
+		VM_QEMU_ARGS+=" -drive file=$work/disk$i,if=none,id=disk$i,format=raw,cache=unsafe"
+		VM_QEMU_ARGS+=" -device nvme-ns,drive=disk$i,bus=lower,nsid=$i"
+	done
+	VM_QEMU_ARGS+=" -drive file=$work/disk3,if=none,id=disk3,format=raw,cache=unsafe -device nvme-ns,drive=disk3,bus=other,nsid=1"
+	VM_QEMU_ARGS+=" -qmp unix:$work/qmp,server=on,wait=off"
+	export VM_QEMU_ARGS
+}
+
+# The guest asks for what only the emulator can do by a line "##qmp COMMAND NAME=VALUE..."; all other lines are passed on.
+mkfifo "$work/lines"
+pass_on() {
+	while IFS= read -r line; do
+		case $line in
+		"##qmp "*)
+			# shellcheck disable=SC2086 # words
+			python3 "$root/tests/vm/qmp.py" "$work/qmp" ${line#"##qmp "} 2>&1
+			;;
+		*) printf '%s\n' "$line" ;;
+		esac
+	done <"$work/lines"
+}
+# pt_guest NAME KERNEL SCRIPT [vm.sh options]
+pt_guest() {
+	local name="$1 on $2" kernel=$2 script=$3 reader
+	shift 3
+	disks
+	pass_on &
+	reader=$!
+	guest "$name" "$kernel" "$script" -e MODULES="$modules" "$@" >"$work/lines"
+	wait "$reader"
+}
+
+# Whatever a hostile peer sends, the emulator, which writes down each command it gets, must see none but those of the
+# allow-list (Flush, Write, Read), and of admin commands only what hosts send to set up and to identify.
+pt_peer() {
+	disks
+	VM_QEMU_ARGS+=" -D $work/commands -trace pci_nvme_io_cmd -trace pci_nvme_admin_cmd"
+	rm -f "$work/commands"
+	pass_on &
+	local reader=$!
+	guest "hostile peer on $1" "$1" passthru_peer -e MODULES="$modules" -t 900 >"$work/lines"
+	wait "$reader"
+	opcodes pci_nvme_io_cmd >"$work/io"
+	opcodes pci_nvme_admin_cmd >"$work/admin"
+	if [ "$(cat "$work/io")" = "0x0 0x1 0x2" ]; then
+		pass "hostile peer on $1: what is below sees Flush, Write and Read, and nothing else"
+	else
+		fail "hostile peer on $1: what is below sees Flush, Write and Read, and nothing else" "$(cat "$work/io")"
+	fi
+	# Delete and create queues, log pages, Identify, Abort, features, asynchronous events.
+	if [ -n "$(cat "$work/admin")" ] && ! tr ' ' '\n' <"$work/admin" | grep -qvxE '0x[01245689ac]'; then
+		pass "  no admin command that could change it"
+	else
+		fail "  no admin command that could change it" "$(cat "$work/admin")"
+	fi
+}
+opcodes() { grep "^$1 " "$work/commands" | sed -n 's/.* opc \(0x[0-9a-f]*\) .*/\1/p' | sort -u | tr '\n' ' ' | sed 's/ $//'; }
+
+for kernel in ${kernels:-6.12 6.1}; do
+	modules=${MODULES:-}
+	[ -n "$modules" ] || modules=$("$root/tests/vm/modules.sh" "$kernel" 2>"$work/modules-err")
+	case $? in
+	0) ;;
+	77) skip "modules for $kernel" "$(tail -n 1 "$work/modules-err")"; continue ;;
+	*) fail "modules for $kernel are built" "$(tail -n 20 "$work/modules-err")"; continue ;;
+	esac
+	wanted config && pt_guest configuration "$kernel" passthru_config -t 900
+	wanted local && pt_guest "local use" "$kernel" passthru_local -t 1200
+	wanted life && pt_guest life "$kernel" passthru_life -t 1200
+	[ "$kernel" = 6.1 ] && continue		# Debian's 6.1 has no nvmet passthru
+	wanted export && pt_guest export "$kernel" passthru_export -t 1500
+	wanted peer && pt_peer "$kernel"
+	wanted torture && pt_guest torture "$kernel" passthru_torture -t $((${TORTURE_SECONDS:-60} + 200)) \
+		-e TORTURE_SECONDS="${TORTURE_SECONDS:-60}"
+done
+finish

@@ -3,7 +3,7 @@
 # The debug kernel for guests: Debian's newest linux-source-6.12, configured by debug.config alone, with KASAN, lockdep,
 # kmemleak, fault injection and so on. debug_kernel.sh [--source]
 # Prints its directory in the cache, which vm.sh takes (vmlinuz, release, lib/modules/RELEASE); builds it there first
-# if need be: about 15 minutes on two idle cores. With --source: prints DIRECTORY/build, which is both what modules are
+# if need be, which takes some 20 minutes on two cores. With --source: prints DIRECTORY/build, which is both what modules are
 # built against (make -C DIRECTORY/build M=...) and the source tree with drivers/nvme/host/nvme.h.
 # Works for every user, several at once, and after being killed. Status 77 with a reason on stderr if this Debian has no
 # such source; 1 if it cannot be fetched or built.
@@ -116,7 +116,7 @@ prune() {
 make_kernel() {
 	fetch "$version" || return 1
 	start=$(date +%s)
-	say "building $(basename "$dir"), $jobs compilers at once, which takes a quarter of an hour or more"
+	say "building $(basename "$dir"), $jobs compilers at once, which takes some 20 minutes on two cores"
 	unpack "$deb" "$tmp/build" || return 1
 	configure || return 1
 	compile || return 1

@@ -109,6 +109,7 @@ int eng_id(struct nap_engine *e, struct wire_id *id)
 	id->implver = 0x000100;
 	/* The namespace's own, which stays the same from one start of the machine to the next. */
 	memcpy(id->uuid, e->ns->conf.uuid.b, 16);
+	memcpy(id->nguid, e->ns->conf.nguid, 16);
 	memcpy(id->implid, implid, 16);
 	strscpy(id->name, kinds[i].name, sizeof(id->name));
 	id->feat = NVME_ACCEL_FEAT_INLINE | NVME_ACCEL_FEAT_EXPLICIT | NVME_ACCEL_FEAT_WAIT |

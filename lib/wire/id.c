@@ -77,7 +77,7 @@ static void standard_encode(const struct wire_id *id, uint8_t *p)
 	le64_put(p + NS_NUSE, id->nsze);
 	p[NS_NMIC] = id->nmic;
 	le16_put(p + NS_NOIOB, (uint16_t)noiob(id));
-	memcpy(p + NS_NGUID, id->uuid, 16);
+	memcpy(p + NS_NGUID, base_is_zero(id->nguid, 16) ? id->uuid : id->nguid, 16);
 	p[NS_LBAF + 2] = id->lbadsx;
 }
 
@@ -89,6 +89,8 @@ static enum wire_err standard_decode(struct wire_id *id, const uint8_t *p)
 
 	id->nsze = le64_get(p + NS_NSZE);
 	id->nmic = p[NS_NMIC];
+	if (memcmp(p + NS_NGUID, id->uuid, 16))
+		memcpy(id->nguid, p + NS_NGUID, 16);
 	if (format > p[NS_NLBAF] || lbaf[2] != id->lbadsx || le16_get(lbaf) || p[NS_DPS] & 7)
 		return WIRE_GEOMETRY;
 	if (le16_get(p + NS_NOIOB) != noiob(id))

@@ -59,11 +59,12 @@ struct wire_id {
 	/* From the standard part of Identify Namespace. */
 	uint64_t nsze;			/* blocks */
 	uint8_t nmic;			/* bit 0: several controllers may reach it */
+	uint8_t nguid[16];		/* zero: as uuid */
 };
 
 /*
  * Identify Namespace, page[4096]. Encoding writes the whole page: the standard fields (NSZE, NCAP, NUSE,
- * NSFEAT, FLBAS, LBAF0, NOIOB, NMIC, NGUID from the uuid, no metadata, nothing optional) and ours.
+ * NSFEAT, FLBAS, LBAF0, NOIOB, NMIC, NGUID, no metadata, nothing optional) and ours.
  * Decoding checks everything that section 1 and the map of section 2 say, NOIOB included, and accepts a
  * higher minor version.
  */

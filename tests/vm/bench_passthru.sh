@@ -14,7 +14,7 @@ for kernel in ${*:-6.12}; do
 	*) exit "$rc" ;;
 	esac
 	echo "kernel $kernel, emulated NVMe without a medium: commands a second"
-	VM_QEMU_ARGS="-blockdev driver=null-co,node-name=lower,size=1G,read-zeroes=on -device nvme,drive=lower,serial=lower" \
+	VM_QEMU_ARGS="-blockdev driver=null-co,node-name=lower,size=1073741824,read-zeroes=on -device nvme,drive=lower,serial=lower" \
 		tests/vm/vm.sh -k "$kernel" -t 900 -e workloads="${WORKLOADS:-}" -s tests/vm/guest/bench_passthru.sh -- \
 		"$modules" "${ROUNDS:-5}" "${SECONDS_EACH:-3}"
 done

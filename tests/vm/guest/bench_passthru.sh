@@ -47,7 +47,7 @@ workload() {
 	a=$(median <"$work/ratio")
 	printf '%-10s %6s, depth %2d: %7d direct, %7d virtual, ratio %d.%03d (%s)\n' "$rw" "$bs" "$depth" \
 		"$(median <"$work/lower")" "$(median <"$work/upper")" $((a / 1000)) $((a % 1000)) \
-		"$(sort -n "$work/ratio" | awk '{ printf "%s%.3f", NR > 1 ? " " : "", $1 / 1000 }')"
+		"$(sort -n "$work/ratio" | awk '{ printf "%s%.3f", (NR > 1) ? " " : "", $1 / 1000 }')"
 }
 
 for rw in ${workloads:-randread randwrite}; do

@@ -186,6 +186,7 @@ install: all $(B)/man/man3/libaccel.3
 	install -d $(DESTDIR)$(SBINDIR) $(DESTDIR)$(UNITDIR) $(DESTDIR)$(UDEVDIR)/rules.d $(DESTDIR)$(DOCDIR)
 	install -m 755 $(B)/acceld $(DESTDIR)$(SBINDIR)
 	sed 's|@SBINDIR@|$(SBINDIR)|' dist/acceld.service >$(DESTDIR)$(UNITDIR)/acceld.service
+	sed 's|@BINDIR@|$(BINDIR)|' dist/accel-target.service >$(DESTDIR)$(UNITDIR)/accel-target.service
 	install -m 644 dist/acceld.conf $(DESTDIR)$(DOCDIR)/acceld.conf.example
 	install -m 755 $(B)/accel_id $(DESTDIR)$(UDEVDIR)/accel_id
 	sed 's|@UDEVDIR@|$(UDEVDIR)|' dist/udev/59-accel.rules >$(DESTDIR)$(UDEVDIR)/rules.d/59-accel.rules
@@ -203,6 +204,7 @@ uninstall:
 	rm -f $(DESTDIR)$(MANDIR)/man1/accel.1 $(DESTDIR)$(MANDIR)/man1/accel-*.1
 	rm -f $(DESTDIR)$(MANDIR)/man3/accel_*.3 $(DESTDIR)$(MANDIR)/man3/libaccel.3
 	rm -f $(DESTDIR)$(SBINDIR)/acceld $(DESTDIR)$(UNITDIR)/acceld.service $(DESTDIR)$(UDEVDIR)/accel_id
+	rm -f $(DESTDIR)$(UNITDIR)/accel-target.service
 	rm -f $(DESTDIR)$(UDEVDIR)/rules.d/59-accel.rules $(DESTDIR)$(MANDIR)/man8/acceld.8
 	rm -f $(DESTDIR)$(MANDIR)/man5/acceld.conf.5 $(DESTDIR)$(SYSUSERSDIR)/accel.conf
 	rm -rf $(DESTDIR)$(DOCDIR)

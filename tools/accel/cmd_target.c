@@ -87,6 +87,8 @@ static int replace(struct restore *r, struct json_object *doc)
 	int rc = r->clear ? clear_named(g, doc) : 0;
 
 	rc = rc ? rc : tg_apply(g, doc);
+	if (rc == TOOL_BUSY && !r->clear)
+		tool_warning(g->t, NULL, "what is there and differs from the file stays as it is; --clear replaces it");
 	if (!rc || !r->clear) {
 		json_object_put(before);
 		return rc;

@@ -28,6 +28,7 @@ struct target {
 	char cfs[512], sys[224], run[256];
 	int lock, kmsg;			/* -1: not open */
 	struct tg_undo *undo;		/* newest first */
+	struct json_object *paused;	/* by tg_pause(): what there was */
 };
 
 /* ---- target_env.c: what must be there before anything is done ---- */
@@ -141,6 +142,13 @@ struct json_object *tg_load(struct target *g, const char *file);
 int tg_save(struct target *g, const char *file, struct json_object *doc);
 /* target_apply.c: makes what doc says, and nothing else. */
 int tg_apply(struct target *g, struct json_object *doc);
+int tg_wait_live(struct target *g, const char *ctrl);
+/*
+ * target_pause.c: a controller is disabled for changes that it does not take otherwise, and enabled again; its export follows.
+ * tg_pause() remembers what was exported; tg_resume() goes on, or back if rc is not 0; it returns rc, or what failed.
+ */
+int tg_pause(struct target *g, const char *ctrl);
+int tg_resume(struct target *g, const char *ctrl, int rc);
 /* target_clear.c */
 int tg_unexport(struct target *g, const char *ctrl);
 int tg_delete(struct target *g, const char *ctrl);

@@ -34,7 +34,7 @@ static int apply_ns(struct target *g, const char *ctrl, struct json_object *ns)
 }
 
 /* It is registered when enable has been written; what waits is only for the host's first look at it. */
-static int wait_live(struct target *g, const char *ctrl)
+int tg_wait_live(struct target *g, const char *ctrl)
 {
 	char path[TG_PATH], state[64], dev[80];
 
@@ -61,7 +61,7 @@ static int apply_ctrl(struct target *g, struct json_object *c)
 	if (rc || !tg_get(c, "enable"))
 		return rc;
 	rc = write_in(g, dir, "enable", tg_int(c, "enable") ? "1" : "0");
-	return rc || !tg_int(c, "enable") ? rc : wait_live(g, name);
+	return rc || !tg_int(c, "enable") ? rc : tg_wait_live(g, name);
 }
 
 /* ---- The inbox target ---- */

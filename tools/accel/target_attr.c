@@ -211,6 +211,9 @@ bool tg_value(const struct tg_attr *a, struct json_object *value, char *buf)
 		break;
 	}
 	snprintf(buf, TG_VALUE, "%s", text);
+	/* As the kernel shows them. */
+	for (char *p = buf; (a->type == TG_UUID || a->type == TG_NGUID) && *p; p++)
+		*p = (char)tolower((unsigned char)*p);
 	return true;
 }
 

@@ -188,7 +188,7 @@ static int write_text(const char *path, const char *value)
 
 	if (n < 0 || (size_t)n >= sizeof(line))
 		return E2BIG;
-	fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
 		return errno;
 	if (write(fd, line, (size_t)n) != n)

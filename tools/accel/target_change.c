@@ -150,29 +150,26 @@ static int write_enable(struct target *g, const char *dir, const char *value)
 	return *value ? tg_write(g, path, value) : 0;
 }
 
-/* A controller that comes again has another nvmeX: its export is pointed there. */
-static int reexport(struct target *g, const char *name, struct json_object *before)
+/* Of a namespace that is enabled, what is no limit is written while it is disabled. */
+static int set_ns(struct target *g, const char *dir, struct json_object *o, bool cycle)
 {
-	struct json_object *c = tg_find(before, TG_SECTION, "name", name);
-	char path[TG_PATH], dev[80];
-	int rc = 0;
+	int rc = cycle ? write_enable(g, dir, "0") : 0;
 
-	for (size_t i = 0; i < tg_len(c, "exports") && !rc; i++) {
-		const char *nqn = json_object_get_string(tg_at(c, "exports", i));
+	rc = rc ? rc : tg_write_attrs(g, dir, "", tg_ns_attrs, o);
+	return rc ? rc : write_enable(g, dir, *tg_str(o, "enable") ? tg_str(o, "enable") : cycle ? "1" : "");
+}
 
-		if (!tg_ctrl_device(g, name, dev, sizeof(dev)))
-			break;
-		rc = tg_write(g, tg_path(g, path, "nvmet/subsystems/%s/passthru/enable", nqn), "0");
-		rc = rc ? rc : tg_write(g, tg_path(g, path, "nvmet/subsystems/%s/passthru/device_path", nqn), dev);
-		rc = rc ? rc : tg_write(g, tg_path(g, path, "nvmet/subsystems/%s/passthru/enable", nqn), "1");
-	}
-	return rc;
+static int set_ctrl(struct target *g, const char *name, const char *dir, struct json_object *o)
+{
+	int rc = tg_pause(g, name);
+
+	rc = rc ? rc : tg_write_attrs(g, dir, "", tg_ctrl_attrs, o);
+	rc = tg_resume(g, name, rc);
+	return rc ? rc : write_enable(g, dir, tg_str(o, "enable"));
 }
 
 static int set(struct target *g, const char *name, const char *nsid, struct json_object *o)
 {
-	const struct tg_attr *table = nsid ? tg_ns_attrs : tg_ctrl_attrs;
-	struct json_object *before;
 	char dir[TG_PATH], path[TG_PATH + 64], enabled[16];
 	bool cycle;
 	int rc = tg_begin(g, TG_CHANGE);
@@ -183,20 +180,17 @@ static int set(struct target *g, const char *name, const char *nsid, struct json
 		rc = tool_error(g->t, name, "has no namespace %s (see accel target show %s)", nsid, name);
 	if (rc)
 		return tg_end(g, rc);
-	before = tg_model(g);
 	snprintf(path, sizeof(path), "%s/enable", dir);
 	cycle = tg_read(path, enabled, sizeof(enabled)) > 0 && !strcmp(enabled, "1") && !all_limits(o);
 	if (cycle && !g->force) {
 		tool_error(g->t, name, "only max_* can change while it is enabled (--force disables it for a moment; whoever uses it "
 			   "loses it)");
-		rc = TOOL_BUSY;
+		return tg_end(g, TOOL_BUSY);
 	}
-	if (!rc && cycle)
-		rc = write_enable(g, dir, "0");
-	rc = rc ? rc : tg_write_attrs(g, dir, "", table, o);
-	rc = rc ? rc : write_enable(g, dir, *tg_str(o, "enable") ? tg_str(o, "enable") : cycle ? "1" : "");
-	rc = rc || nsid ? rc : reexport(g, name, before);
-	json_object_put(before);
+	if (nsid)
+		rc = set_ns(g, dir, o, cycle);
+	else
+		rc = all_limits(o) ? write_enable(g, dir, tg_str(o, "enable")) : set_ctrl(g, name, dir, o);
 	return tg_end(g, rc);
 }
 

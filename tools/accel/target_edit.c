@@ -159,13 +159,21 @@ static int add(struct target *g, struct json_object *doc, struct json_object *ct
 		json_object_put(now);
 	}
 	rc = rc ? rc : tg_check(g, "options", doc);
-	rc = tg_end(g, rc ? rc : tg_apply(g, doc));
+	if (!rc && g->force)
+		rc = tg_resume(g, name, tg_pause(g, name) ? TOOL_FAILED : tg_apply(g, doc));
+	else if (!rc)
+		rc = tg_apply(g, doc);
+	rc = tg_end(g, rc);
 	for (size_t i = 0; i < tg_len(ctrl, "namespaces") && !rc; i++)
 		printf("%s/%s\n", name, tg_str(tg_at(ctrl, "namespaces", i), "nsid"));
 	return rc ? rc : out_flush(g->t);
 }
 
-static const struct tool_opt add_opts[] = { TG_NS_OPTS, { 0 } };
+static const struct tool_opt add_opts[] = {
+	TG_NS_OPTS,
+	{ 'f', "force", NULL, "disable the controller for a moment: whoever uses it loses it", NULL },
+	{ 0 },
+};
 
 static int run_add(struct tool *t, int argc, char **argv)
 {
@@ -175,8 +183,10 @@ static int run_add(struct tool *t, int argc, char **argv)
 
 	tg_init(&g, t);
 	json_object_array_add(tg_array(doc, TG_SECTION), ctrl);
-	while (!rc && (c = opts_next(t, argc, argv)) >= 0)
-		rc = tg_option(&g, c) ? 0 : tg_ns_option(&g, c, ctrl);
+	while (!rc && (c = opts_next(t, argc, argv)) >= 0) {
+		g.force |= c == 'f';
+		rc = c == 'f' || tg_option(&g, c) ? 0 : tg_ns_option(&g, c, ctrl);
+	}
 	if (!rc && c != OPTS_END) {
 		json_object_put(doc);
 		return t->status;
@@ -196,10 +206,11 @@ static int run_add(struct tool *t, int argc, char **argv)
 const struct verb verb_target_add = {
 	.name = "add",
 	.summary = "Add namespaces to a virtual controller",
-	.usage = "NAME --engine=TYPE|--device=/dev/nvmeXnY...",
+	.usage = "[--force] NAME --engine=TYPE|--device=/dev/nvmeXnY...",
 	.opts = add_opts,
 	.more_opts = tg_common_opts,
 	.notes = "Local hosts see a new namespace at once; remote ones after nvme ns-rescan or at their\n"
-		 "next connection.\n",
+		 "next connection. One that takes smaller commands than the controller has promised needs\n"
+		 "--force, or a place in create.\n",
 	.run = run_add,
 };

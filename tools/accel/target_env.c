@@ -129,7 +129,8 @@ static int mount_configfs(struct target *g)
 	/* The module's hook may have mounted it (systemd does). */
 	if (mounted(g) || !mount("configfs", g->cfs, "configfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL))
 		return 0;
-	return tool_error(g->t, NULL, "configfs is not mounted: %s (mount -t configfs configfs %s)", strerror(errno), g->cfs);
+	return tool_error(g->t, NULL, "configfs is not mounted: %s (modprobe configfs; mount -t configfs configfs %s)",
+			  strerror(errno), g->cfs);
 }
 
 static int need_module(struct target *g)
@@ -201,7 +202,7 @@ int tg_begin(struct target *g, enum tg_purpose purpose)
 	snprintf(g->sys, sizeof(g->sys), "%s/sys", g->root);
 	snprintf(g->run, sizeof(g->run), "%s/run/nvme-accel/target", g->root);
 	snprintf(g->cfs, sizeof(g->cfs), "%s%s", g->configfs ? "" : g->sys, g->configfs ? g->configfs : "/kernel/config");
-	if (geteuid() && !mock(g) && !g->configfs)
+	if (purpose != TG_LOOK && geteuid() && !mock(g) && !g->configfs)
 		return tool_error(g->t, NULL, "only root may do that (sudo %s ...)", g->t->name);
 	rc = purpose == TG_CHANGE ? mount_configfs(g) : 0;
 	if (!rc && purpose == TG_CHANGE)

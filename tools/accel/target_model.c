@@ -104,12 +104,16 @@ static void add_names(struct json_object *o, const char *key, const char *dir)
 
 static struct json_object *model_subsys(struct target *g, const char *nqn)
 {
-	struct json_object *o = json_object_new_object(), *p = json_object_new_object(), *device = json_object_new_object();
+	struct json_object *o = json_object_new_object(), *p = json_object_new_object(), *device = json_object_new_object(), *attr;
 	char dir[TG_PATH], path[TG_PATH + 64], text[TG_VALUE];
 
 	tg_path(g, dir, "nvmet/subsystems/%s", nqn);
 	out_add_str(o, "nqn", nqn);
-	json_object_object_add(o, "attr", tg_read_attrs(dir, "attr_", tg_subsys_attrs, true));
+	attr = tg_read_attrs(dir, "attr_", tg_subsys_attrs, true);
+	/* These are the kernel's and the controller's. */
+	json_object_object_del(attr, "firmware");
+	json_object_object_del(attr, "version");
+	json_object_object_add(o, "attr", attr);
 	snprintf(path, sizeof(path), "%s/allowed_hosts", dir);
 	add_names(o, "allowed_hosts", path);
 	tg_array(o, "namespaces");

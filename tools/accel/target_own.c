@@ -91,6 +91,9 @@ bool tg_export_of(struct target *g, const char *nqn, char *ctrl, size_t n)
 	struct tg_names names;
 	bool found = false;
 
+	/* What we noted is certain; a path may be that of a controller that had this nvmeX before. */
+	if (tg_is_own(g, "subsystem", nqn, ctrl, n))
+		return true;
 	tg_path(g, path, "nvmet/subsystems/%s/passthru/device_path", nqn);
 	if (tg_read(path, device, sizeof(device)) <= 0)
 		device[0] = 0;
@@ -102,5 +105,5 @@ bool tg_export_of(struct target *g, const char *nqn, char *ctrl, size_t n)
 		snprintf(ctrl, n, "%s", names.v[i]);
 	}
 	tg_list_free(&names);
-	return found || tg_is_own(g, "subsystem", nqn, ctrl, n);
+	return found;
 }

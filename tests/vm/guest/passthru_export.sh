@@ -148,8 +148,8 @@ taken_away() {
 	ok "nvme connect" nvme connect -t tcp -a 127.0.0.1 -s 4421 -n $far -i 2 -l 3
 	soon "  nodes" 30 node_path $far 16
 	c=$(controllers $far)
-	timeout 60 fio --name=v --filename="$(ctrl_node "$c" 16)" --allow_file_create=0 --direct=1 --rw=randwrite --bs=4k --size=16M \
-		--ioengine=libaio --iodepth=32 --time_based --runtime=40 --minimal >"$work/fio" 2>&1 &
+	timeout 300 fio --name=v --filename="$(ctrl_node "$c" 16)" --allow_file_create=0 --direct=1 --rw=randwrite --bs=4k --size=16M \
+		--ioengine=libaio --iodepth=32 --time_based --runtime=290 --minimal >"$work/fio" 2>&1 &
 	pid=$!
 	sleep 2
 	ok "a namespace goes while a remote host uses it" put net/namespaces/16/enable 0

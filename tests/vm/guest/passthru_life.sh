@@ -5,10 +5,10 @@ here=$(dirname "$0")
 . "$here/lib.inc"
 . "$here/passthru.inc"
 
-# writer NAME NODE: fio in the background, at most 90 s; $work/fio.NAME, $work/fio.NAME.pid
+# writer NAME NODE: fio in the background; $work/fio.NAME, $work/fio.NAME.pid
 writer() {
-	timeout 90 fio --name=w --filename="$2" --allow_file_create=0 --direct=1 --rw=randrw --bs=4k-64k --size=16M --ioengine=libaio \
-		--iodepth=16 --time_based --runtime=80 --minimal >"$work/fio.$1" 2>&1 &
+	timeout 900 fio --name=w --filename="$2" --allow_file_create=0 --direct=1 --rw=randrw --bs=4k-64k --size=16M --ioengine=libaio \
+		--iodepth=16 --time_based --runtime=890 --minimal >"$work/fio.$1" 2>&1 &
 	echo $! >"$work/fio.$1.pid"
 }
 alive() { kill -0 "$(cat "$work/fio.$1.pid")" 2>/dev/null; }
@@ -19,9 +19,15 @@ stop_writer() { # NAME: must be working
 }
 # Five seconds, and what a loaded machine needs to notice.
 gone() { soon "  $1 ends" 20 not alive "$1"; }
+# A namespace that comes again may have another node: pt_job JOB NSID looks each time.
+pt_job() {
+	local d
+	d=$(pt_node up "$2") || { echo "no node of namespace $2" >&2; return 1; }
+	"$1" "$d"
+}
 loads() {
-	load digest job_digest "$(pt_node up 4)"
-	load compress job_compress "$(pt_node up 1)"
+	load digest pt_job job_digest 4
+	load compress pt_job job_compress 1
 	more digest && more compress || fail "jobs run" "$(cat "$work"/load.*.err 2>/dev/null)"
 }
 still() { # NAME: jobs go on
@@ -43,7 +49,7 @@ nodes_up() {
 resets() {
 	local i c
 	loads
-	load engine job_digest "$(pt_node up 30)"
+	load engine pt_job job_digest 30
 	writer mem "$(pt_node up 16)"
 	writer disk "$(pt_node up 20)"
 	sleep 1
@@ -70,7 +76,7 @@ namespaces_go() {
 	loads
 	for i in 1 2; do
 		writer mem "$(pt_node up 16)"
-		load engine$i job_digest "$(pt_node up 30)"
+		load engine$i pt_job job_digest 30
 		sleep 1
 		ok "namespaces go under load, $i" put up/namespaces/16/enable 0
 		ok "  an engine, too" put up/namespaces/30/enable 0

@@ -41,7 +41,7 @@ json() {
 	fi
 }
 tree() { (cd "$cfs" && find . | sort); }
-values() { (cd "$cfs" && find . -type f | sort | while read -r f; do echo "$f $(cat "$f")"; done); }
+values() { (cd "$cfs" && grep -r '' . | sort); }
 
 fresh() {
 	rm -rf "$m"
@@ -423,19 +423,22 @@ same "  the file before is whole" t.json full.json
 no_leftover "  no temporary file" .
 no "save in a directory that is not there" 1 'No such file' tg save none/t.json
 
-(
-	flock 9
-	sleep 2
-) 9<>"$m/run/nvme-accel/target/lock" &
-sleep 0.3
+# hold SECONDS: somebody else has the lock for so long
+hold() {
+	rm -f held
+	(
+		flock 9
+		echo 4711 >"$m/run/nvme-accel/target/lock"
+		: >held
+		sleep "$1"
+	) 9<>"$m/run/nvme-accel/target/lock" &
+	tries=0
+	while [ ! -e held ] && [ $tries -lt 100 ]; do sleep 0.1; tries=$((tries + 1)); done
+}
+hold 2
 ok "two at once: the second waits" tg add dig -e cipher
 wait
-(
-	flock 9
-	sleep 13
-) 9<>"$m/run/nvme-accel/target/lock" &
-echo 4711 >"$m/run/nvme-accel/target/lock"
-sleep 0.3
+hold 16
 no "  not for ever" 4 'another accel target is at work, process 4711' tg remove dig 3
 wait
 ok "  then it goes" tg remove dig 3

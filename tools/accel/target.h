@@ -152,6 +152,8 @@ int tg_resume(struct target *g, const char *ctrl, int rc);
 /* target_clear.c */
 int tg_unexport(struct target *g, const char *ctrl);
 int tg_delete(struct target *g, const char *ctrl);
+/* What is ours and of no use: left by one who was killed between two steps. */
+void tg_sweep(struct target *g);
 /* Whether somebody uses a block device of it (nsid 0: any): said so, TOOL_BUSY. */
 int tg_in_use(struct target *g, const char *ctrl, uint32_t nsid);
 

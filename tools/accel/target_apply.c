@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#define LIVE_MS	15000
+#define LIVE_S	30
 
 static int make(struct target *g, const char *path)
 {
@@ -36,15 +36,16 @@ static int apply_ns(struct target *g, const char *ctrl, struct json_object *ns)
 /* It is registered when enable has been written; what waits is only for the host's first look at it. */
 int tg_wait_live(struct target *g, const char *ctrl)
 {
-	char path[TG_PATH], state[64], dev[80];
+	uint64_t end = tool_now_ns() + LIVE_S * 1000000000ull;
+	char path[TG_PATH], state[64] = "", dev[80];
 
 	tg_path(g, path, TG_MODULE "/%s/state", ctrl);
-	for (int ms = 0; ms < LIVE_MS; ms += 20) {
+	while (tool_now_ns() < end) {
 		if (tg_read(path, state, sizeof(state)) > 0 && !strcmp(state, "live") && tg_ctrl_device(g, ctrl, dev, sizeof(dev)))
 			return 0;
 		nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
 	}
-	return tool_error(g->t, ctrl, "is not live within %d s: its state is '%s' (dmesg may tell why)", LIVE_MS / 1000, state);
+	return tool_error(g->t, ctrl, "is not live within %d s: its state is '%s' (dmesg may tell why)", LIVE_S, state);
 }
 
 static int apply_ctrl(struct target *g, struct json_object *c)

@@ -61,6 +61,56 @@ static int drop_subsys(struct target *g, const char *nqn)
 	return rc;
 }
 
+/* The names of nvmet/DIR that are ours and for which unused() holds go. */
+static void sweep(struct target *g, const char *kind, const char *dir, bool (*unused)(struct target *g, const char *name))
+{
+	char path[TG_PATH];
+	struct tg_names names;
+
+	tg_list(tg_path(g, path, "nvmet/%s", dir), &names);
+	for (size_t i = 0; i < names.n; i++) {
+		if (!tg_is_own(g, kind, names.v[i], NULL, 0) || !unused(g, names.v[i]))
+			continue;
+		if (!strcmp(kind, "subsystem"))
+			drop_subsys(g, names.v[i]);
+		else
+			tg_rmdir(g, tg_path(g, path, "nvmet/%s/%s", dir, names.v[i]));
+	}
+	tg_list_free(&names);
+}
+
+static bool no_ctrl(struct target *g, const char *nqn)
+{
+	char path[TG_PATH], ctrl[64];
+
+	return tg_is_own(g, "subsystem", nqn, ctrl, sizeof(ctrl)) && !tg_exists(tg_path(g, path, TG_MODULE "/%s", ctrl));
+}
+
+static bool empty_port(struct target *g, const char *id)
+{
+	char path[TG_PATH];
+	struct tg_names on;
+	bool none;
+
+	tg_list(tg_path(g, path, "nvmet/ports/%s/subsystems", id), &on);
+	none = !on.n;
+	tg_list_free(&on);
+	return none;
+}
+
+static bool idle_host(struct target *g, const char *host)
+{
+	return !host_used(g, host);
+}
+
+void tg_sweep(struct target *g)
+{
+	sweep(g, "subsystem", "subsystems", no_ctrl);
+	sweep(g, "port", "ports", empty_port);
+	sweep(g, "host", "hosts", idle_host);
+	tg_keep(g);
+}
+
 int tg_unexport(struct target *g, const char *ctrl)
 {
 	char path[TG_PATH], of[64];

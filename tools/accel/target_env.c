@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define CONFIGFS_MAGIC	0x62656570
-#define LOCK_WAIT_MS	10000
+#define LOCK_WAIT_NS	10000000000ull
 
 enum { OPT_NO_MODPROBE = OPT_LONG + 0x40, OPT_CONFIGFS, OPT_ROOT };
 
@@ -158,6 +158,7 @@ static int make_run(struct target *g)
 /* One at a time; the holder's number is in the file for whoever waits in vain. */
 static int lock(struct target *g)
 {
+	uint64_t end = tool_now_ns() + LOCK_WAIT_NS;
 	char path[TG_PATH], pid[32] = "";
 	ssize_t n;
 
@@ -165,8 +166,8 @@ static int lock(struct target *g)
 	g->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (g->lock < 0)
 		return tool_error(g->t, path, "%s", strerror(errno));
-	for (int ms = 0; flock(g->lock, LOCK_EX | LOCK_NB); ms += 50) {
-		if (ms >= LOCK_WAIT_MS || errno != EWOULDBLOCK) {
+	while (flock(g->lock, LOCK_EX | LOCK_NB)) {
+		if (tool_now_ns() >= end || errno != EWOULDBLOCK) {
 			n = read(g->lock, pid, sizeof(pid) - 1);
 			pid[n > 0 ? strcspn(pid, "\n") : 0] = 0;
 			tool_error(g->t, NULL, "another accel target is at work%s%s", *pid ? ", process " : "", pid);
@@ -217,6 +218,7 @@ int tg_begin(struct target *g, enum tg_purpose purpose)
 	snprintf(path, sizeof(path), "%s/dev/kmsg", g->root);
 	g->kmsg = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	hold_signals(SIG_BLOCK);
+	tg_sweep(g);
 	return 0;
 }
 

@@ -359,7 +359,9 @@ static int resolve_all(struct target *g, struct json_object *doc, bool last)
 
 int tg_lower_resolve(struct target *g, struct json_object *doc, unsigned int wait_s)
 {
-	for (unsigned int ms = 0; ms < wait_s * 1000 && resolve_all(g, doc, false) == TOOL_NODEV; ms += 250)
+	uint64_t end = tool_now_ns() + wait_s * 1000000000ull;
+
+	while (tool_now_ns() < end && resolve_all(g, doc, false) == TOOL_NODEV)
 		nanosleep(&(struct timespec){ .tv_nsec = 250000000 }, NULL);
 	return resolve_all(g, doc, true);
 }

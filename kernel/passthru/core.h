@@ -8,7 +8,7 @@
 
 #include "nap.h"
 
-#define NAP_VERSION	"1.0"
+#define NAP_VERSION	"0.1.0"	/* eight characters at most: the firmware revision */
 #define NAP_MODEL	"nvme-accel virtual controller"
 #define NAP_VS		NVME_VS(1, 4, 0)
 #define NAP_MAX_QUEUES	128u

@@ -69,8 +69,11 @@ class Peer:
 
     def fields(self):
         for opcode in (READ, WRITE, FLUSH):
-            for extra in ({'flags': 1}, {'flags': 0x40}, {'flags': 0x80}, {'cdw2': 1}, {'cdw3': 1}, {'metadata': 8}):
+            for extra in ({'flags': 1}, {'flags': 0x40}, {'flags': 0x80}, {'cdw2': 1}, {'cdw3': 1}):
                 self.bad(opcode, **extra)
+            # Metadata of a command without data the ioctl itself leaves out.
+            if opcode != FLUSH:
+                self.bad(opcode, metadata=8)
             for i, value in ((0, 0xffffffff), (1, 0xffffffff), (2, 0x3c000000), (2, 1 << 16 | 1), (4, 1), (5, 1)):
                 self.bad(opcode, words=tuple(value if j == i else 0 for j in range(6)))
             for nsid in (0, self.nsid + 1, 1025, 0xfffffffe, 0xffffffff):

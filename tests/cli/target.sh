@@ -410,6 +410,8 @@ no "the module is not loaded" 1 'modprobe nvme-accel-passthru' tg create z -e al
 ok "  then the list is empty" tg list
 ok "  and there is nothing to clear" tg clear
 mv "$pt.away" "$pt"
+is "  but exports of controllers that are no more" "others" "$(ls "$nvmet/subsystems")"
+ok "  which come back" tg restore t.json
 mv "$nvmet" "$nvmet.away"
 no "nvmet is not loaded" 1 'modprobe nvmet' tg export dig --loop --any-host
 mv "$nvmet.away" "$nvmet"

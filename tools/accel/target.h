@@ -104,7 +104,8 @@ bool tg_good_nqn(const char *nqn);
 /* Reads what the table has from DIR/PREFIX*; strings: numbers are strings, too. */
 struct json_object *tg_read_attrs(const char *dir, const char *prefix, const struct tg_attr *table, bool strings);
 /* Writes what obj has of the table, in the table's order. */
-int tg_write_attrs(struct target *g, const char *dir, const char *prefix, const struct tg_attr *table, struct json_object *obj);
+int tg_write_attrs(struct target *g, const char *dir, const char *prefix, const struct tg_attr *table,
+		   struct json_object *obj);
 
 /* JSON: NULL, "" or 0 if it is not there. */
 struct json_object *tg_get(struct json_object *o, const char *key);
@@ -144,8 +145,8 @@ int tg_save(struct target *g, const char *file, struct json_object *doc);
 int tg_apply(struct target *g, struct json_object *doc);
 int tg_wait_live(struct target *g, const char *ctrl);
 /*
- * target_pause.c: a controller is disabled for changes that it does not take otherwise, and enabled again; its export follows.
- * tg_pause() remembers what was exported; tg_resume() goes on, or back if rc is not 0; it returns rc, or what failed.
+ * target_pause.c: a controller is disabled for changes that it does not take otherwise, and enabled again; its export
+ * follows. tg_pause() remembers what was exported; tg_resume() goes on, or back if rc is not 0; it returns rc, or what failed.
  */
 int tg_pause(struct target *g, const char *ctrl);
 int tg_resume(struct target *g, const char *ctrl, int rc);
@@ -166,7 +167,10 @@ struct tg_export {
 	uint64_t port_id;		/* 0: any */
 };
 
-/* An option of TG_NS_OPTS (target_opts.h): a namespace more in ctrl, or a limit of all of them. -1: it is none, else 0 or TOOL_USAGE. */
+/*
+ * An option of TG_NS_OPTS (target_opts.h): a namespace more in ctrl, or a limit of all of them. -1: it is none, else 0 or
+ * TOOL_USAGE.
+ */
 int tg_ns_option(struct target *g, int c, struct json_object *ctrl);
 /* After the last option: numbers for those that have none. used: the controller as it is, or NULL. */
 int tg_ns_finish(struct target *g, struct json_object *ctrl, struct json_object *used);

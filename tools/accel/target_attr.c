@@ -242,7 +242,8 @@ struct json_object *tg_read_attrs(const char *dir, const char *prefix, const str
 	return o;
 }
 
-int tg_write_attrs(struct target *g, const char *dir, const char *prefix, const struct tg_attr *table, struct json_object *obj)
+int tg_write_attrs(struct target *g, const char *dir, const char *prefix, const struct tg_attr *table,
+		   struct json_object *obj)
 {
 	char path[TG_PATH + 64], text[TG_VALUE];
 	struct json_object *v;

@@ -48,7 +48,8 @@ static int keys(const struct check *c, const char *place, struct json_object *o,
 	return 0;
 }
 
-static int attrs(const struct check *c, const char *where, const char *group, struct json_object *o, const struct tg_attr *table)
+static int attrs(const struct check *c, const char *where, const char *group, struct json_object *o,
+		 const struct tg_attr *table)
 {
 	char place[PLACE], text[TG_VALUE];
 
@@ -88,7 +89,8 @@ static int flag(const struct check *c, const char *place, struct json_object *o,
 /* The members of o[key] are objects; each is looked at by one(), and no two have the same id. */
 typedef int (*check_one)(const struct check *c, const char *place, struct json_object *o);
 
-static int array(const struct check *c, const char *where, struct json_object *o, const char *key, const char *id, check_one one)
+static int array(const struct check *c, const char *where, struct json_object *o, const char *key, const char *id,
+		 check_one one)
 {
 	char place[PLACE];
 	int rc = 0;

@@ -17,7 +17,8 @@ struct address {
 
 static int bad_address(struct target *g, const struct tg_export *e)
 {
-	return tool_usage(g->t, "--%s: '%s' is no address of this machine: 192.0.2.1, 192.0.2.1:4420, 2001:db8::1 or [2001:db8::1]:4420",
+	return tool_usage(g->t, "--%s: '%s' is no address of this machine: 192.0.2.1, 192.0.2.1:4420, 2001:db8::1 or "
+			  "[2001:db8::1]:4420",
 			  e->trtype, e->address);
 }
 

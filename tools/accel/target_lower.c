@@ -53,7 +53,8 @@ static void cut_source(char *address)
 		*p = 0;
 }
 
-static void add(const struct target *g, struct json_object *o, const char *key, const char *ctrl, const char *ns, const char *name)
+static void add(const struct target *g, struct json_object *o, const char *key, const char *ctrl, const char *ns,
+		const char *name)
 {
 	char text[TG_VALUE];
 
@@ -98,7 +99,8 @@ static bool live(const struct target *g, const char *ctrl)
 }
 
 /* Paths of the head nvmeXnY: those controllers that have nvmeXcZnY. Prefers a live one. */
-static unsigned int paths_of(const struct target *g, unsigned int x, unsigned int y, char *ctrl, size_t n, char *all, size_t nall)
+static unsigned int paths_of(const struct target *g, unsigned int x, unsigned int y, char *ctrl, size_t n, char *all,
+			     size_t nall)
 {
 	struct tg_names ctrls, ns;
 	unsigned int found = 0, a, b, c, used = 0;
@@ -139,7 +141,8 @@ static int nsid_of(struct target *g, const char *path, const char *ctrl, const c
 }
 
 /* /dev/nvmeXnY, /dev/ngXnY: which controller, and which of its namespaces. */
-static int from_node(struct target *g, const char *path, unsigned int x, unsigned int y, char *ctrl, size_t n, uint32_t *nsid)
+static int from_node(struct target *g, const char *path, unsigned int x, unsigned int y, char *ctrl, size_t n,
+		     uint32_t *nsid)
 {
 	char ns[64], all[256] = "", dir[TG_PATH];
 	unsigned int npaths;

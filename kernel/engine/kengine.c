@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Engines of a namespace and their threads: what kengine.h promises, around lib/engine's frame. */
-#include <linux/ktime.h>
+#include <linux/kmod.h>
 #include <linux/sched/mm.h>
 #include <crypto/acompress.h>
 #include "kpriv.h"
@@ -29,6 +29,9 @@ static const struct {
 
 int kengine_init(void)
 {
+	/* What uses the processor's instructions is loaded at boot on most systems, and else would be found too late. */
+	request_module("crypto-aes");
+	request_module("crypto-sha256");
 	return gf_init();
 }
 

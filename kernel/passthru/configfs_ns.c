@@ -3,6 +3,7 @@
 #include <linux/crypto.h>
 #include <linux/module.h>
 #include "core.h"
+#include "engine.h"
 
 static struct nap_ns *to_ns(struct config_item *item)
 {
@@ -83,7 +84,13 @@ static ssize_t show_text(struct config_item *item, char *page, size_t offset)
 	return n;
 }
 
-static ssize_t store_text(struct config_item *item, const char *page, size_t count, const char *name, size_t offset, size_t max)
+/* What each text may be, beside nothing at all. */
+static bool path_ok(const char *text) { return text[0] == '/'; }
+static bool type_ok(const char *text) { return eng_type(text); }
+static bool any_ok(const char *text) { return true; }
+
+static ssize_t store_text(struct config_item *item, const char *page, size_t count, const char *name, size_t offset, size_t max,
+			  bool (*ok)(const char *text), const char *what)
 {
 	struct nap_ns *ns = to_ns(item);
 	char *text, **where = (char **)((char *)&ns->conf + offset);
@@ -91,6 +98,11 @@ static ssize_t store_text(struct config_item *item, const char *page, size_t cou
 
 	if (ret)
 		return ret;
+	if (*text && !ok(text)) {
+		nap_err(ns->ctrl, "namespace %u: %s is %s", ns->nsid, name, what);
+		kfree(text);
+		return -EINVAL;
+	}
 	if (!*text) {
 		kfree(text);
 		text = NULL;
@@ -104,20 +116,20 @@ static ssize_t store_text(struct config_item *item, const char *page, size_t cou
 	return ret ?: count;
 }
 
-#define TEXT_ATTR(_name, _max)												\
+#define TEXT_ATTR(_name, _max, _ok, _what)										\
 static ssize_t nap_ns_##_name##_show(struct config_item *item, char *page)						\
 {															\
 	return show_text(item, page, offsetof(struct nap_ns_conf, _name));						\
 }															\
 static ssize_t nap_ns_##_name##_store(struct config_item *item, const char *page, size_t count)			\
 {															\
-	return store_text(item, page, count, #_name, offsetof(struct nap_ns_conf, _name), _max);			\
+	return store_text(item, page, count, #_name, offsetof(struct nap_ns_conf, _name), _max, _ok, _what);		\
 }															\
 CONFIGFS_ATTR(nap_ns_, _name)
 
-TEXT_ATTR(device_path, 255);
-TEXT_ATTR(engine_type, 31);
-TEXT_ATTR(engine_driver, CRYPTO_MAX_ALG_NAME - 1);
+TEXT_ATTR(device_path, 255, path_ok, "the controller's character device, /dev/nvmeX");
+TEXT_ATTR(engine_type, 31, type_ok, "compression, erasure, cipher, digest, checksum, data or all");
+TEXT_ATTR(engine_driver, CRYPTO_MAX_ALG_NAME - 1, any_ok, "");
 
 /* ---- Numbers ---- */
 
@@ -190,9 +202,16 @@ static ssize_t nap_ns_allow_store(struct config_item *item, const char *page, si
 }
 CONFIGFS_ATTR(nap_ns_, allow);
 
-/* ---- Limits: the only ones that change while commands run ---- */
+/*
+ * ---- Limits: the only ones that change while commands run ----
+ *
+ * A rate so low that the local host could not look for partitions, or a remote one not get its answers before it gives
+ * up, would be a namespace that hangs, and whoever opens it too.
+ */
+#define MIN_BYTES_PER_SEC	65536u
+#define MIN_CMDS_PER_SEC	10u
 
-#define LIMIT_ATTR(_name, _type, _parse)										\
+#define LIMIT_ATTR(_name, _type, _parse, _min)									\
 static ssize_t nap_ns_##_name##_show(struct config_item *item, char *page)						\
 {															\
 	return sysfs_emit(page, "%llu\n", (unsigned long long)READ_ONCE(to_ns(item)->limit._name));			\
@@ -202,8 +221,8 @@ static ssize_t nap_ns_##_name##_store(struct config_item *item, const char *page
 	struct nap_ns *ns = to_ns(item);										\
 	_type value;													\
 															\
-	if (_parse(page, 0, &value)) {											\
-		nap_err(ns->ctrl, "namespace %u: %s is a number; 0: no limit", ns->nsid, #_name);			\
+	if (_parse(page, 0, &value) || (value && value < (_min))) {							\
+		nap_err(ns->ctrl, "namespace %u: %s is a number, at least %u; or 0: no limit", ns->nsid, #_name, _min);	\
 		return -EINVAL;												\
 	}														\
 	mutex_lock(&ns->ctrl->lock);											\
@@ -214,9 +233,9 @@ static ssize_t nap_ns_##_name##_store(struct config_item *item, const char *page
 }															\
 CONFIGFS_ATTR(nap_ns_, _name)
 
-LIMIT_ATTR(max_inflight, u32, kstrtou32);
-LIMIT_ATTR(max_bytes_per_sec, u64, kstrtou64);
-LIMIT_ATTR(max_cmds_per_sec, u64, kstrtou64);
+LIMIT_ATTR(max_inflight, u32, kstrtou32, 1u);
+LIMIT_ATTR(max_bytes_per_sec, u64, kstrtou64, MIN_BYTES_PER_SEC);
+LIMIT_ATTR(max_cmds_per_sec, u64, kstrtou64, MIN_CMDS_PER_SEC);
 
 /* ---- Identity: an empty line has it derived again ---- */
 

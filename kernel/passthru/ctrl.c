@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A controller's life on nvme-core: registers in memory, enabling, disabling, and the end when nobody has it any more. */
+#include <linux/delay.h>
 #include <linux/module.h>
 #include "core.h"
+
+#define SCAN_WAIT_MS 10000u	/* for the local host to look at what has been enabled */
 
 const char *nap_ctrl_name(const struct nap_ctrl *c)
 {
@@ -321,15 +324,22 @@ void nap_ctrl_disable(struct nap_ctrl *c)
 	nvme_put_ctrl(ctrl);
 }
 
+/*
+ * For the convenience of scripts, nodes are there when the write to `enable` returns; but a namespace whose device below
+ * does not answer must not hold the writer, and the directory with it.
+ */
 void nap_ctrl_unlock_scan(struct nap_ctrl *c, bool wait)
 {
 	struct nap_live *l = wait ? c->live : NULL;
+	unsigned long end;
 
 	if (l)
 		nvme_get_ctrl(&l->ctrl);
 	mutex_unlock(&c->lock);
 	if (!l)
 		return;
-	flush_work(&l->ctrl.scan_work);
+	end = jiffies + msecs_to_jiffies(SCAN_WAIT_MS);
+	while (work_busy(&l->ctrl.scan_work) && time_before(jiffies, end) && !msleep_interruptible(5))
+		;
 	nvme_put_ctrl(&l->ctrl);
 }

@@ -3,6 +3,7 @@
 # The kernel module nvme-accel-passthru in stock kernels: configfs, forwarding, engines, export by the inbox target,
 # limits, life under load, hostile peers, torture. test_passthru.sh [-k LINE]... [config|local|export|life|peer|torture]...
 #   MODULES          the directory of the module, if it is not to be built for the kernel
+#   ROUNDS           how often a thing that goes comes back under load (1)
 #   TORTURE_SECONDS  how long configfs operations run at random under load (60)
 . "$(dirname "$0")/lib.inc"
 need "$ACCEL"
@@ -90,7 +91,7 @@ for kernel in ${kernels:-6.12 6.1}; do
 	esac
 	wanted config && pt_guest configuration "$kernel" passthru_config -t 900
 	wanted local && pt_guest "local use" "$kernel" passthru_local -t 1200
-	wanted life && pt_guest life "$kernel" passthru_life -t 1200
+	wanted life && pt_guest life "$kernel" passthru_life -t 1200 -e ROUNDS="${ROUNDS:-1}"
 	[ "$kernel" = 6.1 ] && continue		# Debian's 6.1 has no nvmet passthru
 	wanted export && pt_guest export "$kernel" passthru_export -t 1500
 	wanted peer && pt_peer "$kernel"

@@ -151,10 +151,10 @@ def namespaces():
         same = sorted(get(f'{n}/allow').split()) == sorted(words.split())
         result(e == 0 and again == 0 and same, f'allow takes {words}, and what it shows', f'errno {e}, {again}', get(f'{n}/allow'))
     refuses(n, 'allow', 'magic', '0x7f:none', '0x81', '0x81:x', '0x100:none', 'read read', 'format', '0x83:ndt', '')
-    for attribute, most in (('max_inflight', '4294967295'), ('max_bytes_per_sec', '18446744073709551615'),
-                            ('max_cmds_per_sec', '18446744073709551615')):
-        takes(n, attribute, most, '1', '0')
-        refuses(n, attribute, '-1', 'x', '18446744073709551616')
+    for attribute, least, most in (('max_inflight', 1, 1 << 32), ('max_bytes_per_sec', 65536, 1 << 64),
+                                   ('max_cmds_per_sec', 10, 1 << 64)):
+        takes(n, attribute, str(most - 1), str(least), '0')
+        refuses(n, attribute, str(most), '-1', 'x', *([str(least - 1)] if least > 1 else []))
     takes(n, 'uuid', '6b1f0c6e-0000-4000-8000-00000000000a')
     refuses(n, 'uuid', '6b1f0c6e-0000-4000-8000-00000000000', 'x', '00000000-0000-0000-0000-000000000000')
     takes(n, 'nguid', '0123456789abcdef0123456789abcdef')

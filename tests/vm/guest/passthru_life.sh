@@ -4,6 +4,7 @@
 here=$(dirname "$0")
 . "$here/lib.inc"
 . "$here/passthru.inc"
+rounds=${ROUNDS:-1}
 
 # writer NAME NODE: fio in the background; $work/fio.NAME, $work/fio.NAME.pid
 writer() {
@@ -16,6 +17,11 @@ stop_writer() { # NAME: must be working
 	if alive "$1"; then pass "  $1 goes on"; else fail "  $1 goes on" "$(cat "$work/fio.$1")"; fi
 	kill -INT "$(cat "$work/fio.$1.pid")"
 	soon "  $1 ends" 30 not alive "$1"
+}
+# What is on its way when a controller below is reset ends with an error, which ends fio: it must end in any case.
+end_writer() {
+	kill -INT "$(cat "$work/fio.$1.pid")" 2>/dev/null
+	soon "  $1 ends" 10 not alive "$1"
 }
 # Five seconds, and what a loaded machine needs to notice.
 gone() { soon "  $1 ends" 20 not alive "$1"; }
@@ -53,12 +59,17 @@ resets() {
 	writer mem "$(pt_node up 16)"
 	writer disk "$(pt_node up 20)"
 	sleep 1
-	for i in 1 2 3; do
+	for i in $(seq $((rounds + 1))); do
 		ok "the upper controller is reset, $i" nvme reset "/dev/$(pt_name up)"
 		soon "  live" 20 settled
 	done
 	still "after resets"
 	soon "  engines, too" 40 more engine
+	stop_writer mem
+	stop_writer disk
+	writer mem "$(pt_node up 16)"
+	writer disk "$(pt_node up 20)"
+	sleep 1
 	for c in "$lower" "$fabric"; do
 		ok "the controller below is reset ($c)" nvme reset "/dev/$c"
 		soon "  live" 20 test "$(cat "/sys/class/nvme/$c/state")" = live
@@ -67,14 +78,14 @@ resets() {
 	done
 	# A reset aborts what is on its way: jobs may fail, with a clear message, and none hangs.
 	unload "jobs while controllers are reset" some 60
-	stop_writer mem
-	stop_writer disk
+	end_writer mem
+	end_writer disk
 }
 
 namespaces_go() {
 	local i
 	loads
-	for i in 1 2; do
+	for i in $(seq "$rounds"); do
 		writer mem "$(pt_node up 16)"
 		load engine$i pt_job job_digest 30
 		sleep 1
@@ -98,7 +109,7 @@ namespaces_go() {
 
 controller_goes() {
 	local i
-	for i in 1 2; do
+	for i in $(seq "$rounds"); do
 		loads
 		writer disk "$(pt_node up 20)"
 		sleep 1

@@ -31,8 +31,8 @@ change_one() { # CTRL
 	5) rmdir "$cfs/$d" ;;
 	6) rmdir "$cfs/$1"/namespaces/* "$cfs/$1" ;;
 	7) put "$d/max_inflight" $((RANDOM % 4)) ;;
-	8) put "$d/max_cmds_per_sec" "$(pick 0 1 100 1000)" ;;
-	9) put "$d/max_bytes_per_sec" "$(pick 0 1 100000 10000000)" ;;
+	8) put "$d/max_cmds_per_sec" "$(pick 0 10 100 1000)" ;;
+	9) put "$d/max_bytes_per_sec" "$(pick 0 65536 1000000 10000000)" ;;
 	10) echo 1 >"/sys/class/nvme/$(pick "$(get "$1/device")" "$lower" "$fabric")/reset_controller" ;;
 	11) cat "$cfs/$1"/* "$cfs/$1"/namespaces/*/* "$dbg"/*/*/* ;;
 	esac
@@ -98,7 +98,15 @@ users
 sleep "$seconds"
 touch "$work/stop"
 deadline() { local p; for p in $pids; do kill -0 "$p" 2>/dev/null && return 1; done; return 0; }
+# What is there when something hangs.
+tell() {
+	for f in "$cfs"/[ab]/namespaces/*/{kind,device_nsid,enable,max_*} "$dbg"/*/*/stats; do
+		[ -e "$f" ] && echo "# ${f#/sys/kernel/}: $(timeout 5 cat "$f" | tr '\n' ' ')"
+	done
+	ps -eo pid,stat,wchan:24,args --no-headers | grep -E '^ *[0-9]+ D' | sed 's/^/# /'
+}
 soon "all writers and users end" 90 deadline
+[ "$bad" -eq 0 ] || tell
 for i in 1 2 3; do
 	n=$(cat "$work/ops.$i" 2>/dev/null)
 	if [ "${n:-0}" -gt 10 ]; then pass "writer $i: $n operations"; else fail "writer $i: ${n:-0} operations"; fi

@@ -426,11 +426,11 @@ static void test_keep_alive(void **state)
 
 	(void)state;
 	assert_int_equal(h.t->conn[0]->kato, 400);
-	for (i = 0; i < 12; i++) {
+	/* Every 200 ms, as far as there are calls. */
+	for (i = 0; i < 400 && h.t->nkeep < 3; i++) {
 		assert_int_equal(run(&h, 600, 5000, &r), ACCEL_ST_OK);
 		sleep_ms(80);
 	}
-	/* Every 200 ms, as far as there are calls. */
 	assert_true(h.t->nkeep >= 3);
 	assert_true(h.t->nkeep <= (now_ns() - start) / 200000000u + 1);
 	handle_free(&h);

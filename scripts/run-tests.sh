@@ -9,6 +9,10 @@ shift
 read -r passed failed skipped <"$counts" 2>/dev/null || { passed=0 failed=0 skipped=0; }
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
+# The first failure often causes the others, and the last lines tell how it ended.
+ends_of() {
+	awk '{ l[NR] = $0 } END { for (i = 1; i <= NR; i++) if (i <= 40 || i > NR - 20) print "    " l[i]; else if (i == 41) print "    ..." }'
+}
 for t in "$@"; do
 	start=$(date +%s)
 	CMOCKA_MESSAGE_OUTPUT=TAP timeout "${TEST_TIMEOUT:-1800}" "$t" >"$log" 2>&1 </dev/null
@@ -28,7 +32,7 @@ for t in "$@"; do
 	printf '%-44s %4d passed %3d failed %3d skipped %4d s\n' "$(echo "$t" | sed "s,.*/\(build-of-\),\1,")" "$p" "$f" "$s" \
 		$(($(date +%s) - start))
 	grep -iE '^(not )?ok .*# skip' "$log" | sed 's/^/    /'
-	[ "$f" -eq 0 ] || { grep -v '^ok ' "$log" | tail -n 60 | sed 's/^/    /'; }
+	[ "$f" -eq 0 ] || grep -v '^ok ' "$log" | ends_of
 	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 done
 echo "$passed $failed $skipped" >"$counts"

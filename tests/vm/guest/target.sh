@@ -79,15 +79,16 @@ one_command() {
 }
 
 more_of_it() {
-	lower=$(by_serial lower)
+	# The kernel numbers nodes in the order in which it found them, which is not that of the namespaces.
+	lower=$(by_serial lower) first=$(ctrl_node "$(by_serial lower)" 1)
 	refuses "a namespace that takes less than was promised" 1 'the kernel says: .*comp namespace 2: takes' \
-		target add comp --device "/dev/${lower}n1"
+		target add comp --device "$first"
 	is "  nothing is left of it" "1" "$(ls $cfs/comp/namespaces | xargs)"
-	ok "  with --force" target add --force comp --device "/dev/${lower}n1" --device "/dev/$lower,nsid=2,as=7,allow=read+flush"
+	ok "  with --force" target add --force comp --device "$first" --device "/dev/$lower,nsid=2,as=7,allow=read+flush"
 	soon "  local nodes" 10 pt_has comp 7
 	ok "  they have limits" target set comp/7 max_bytes_per_sec=50M max_inflight=8
 	is "  " "52428800 8" "$(get comp/namespaces/7/max_bytes_per_sec) $(get comp/namespaces/7/max_inflight)"
-	refuses "  the same again is refused, and the kernel says why" 4 'the kernel says: .*is used by comp namespace 2' target add comp -d "/dev/${lower}n1"
+	refuses "  the same again is refused, and the kernel says why" 4 'the kernel says: .*is used by comp namespace 2' target add comp -d "$first"
 	is "  nothing is left of it" "1 2 7" "$(ls $cfs/comp/namespaces | xargs)"
 	run target export comp --loop --host $host
 	cp "$work/out" "$work/connect"

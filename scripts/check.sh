@@ -85,10 +85,15 @@ run_fuzz() {
 	suite scripts/fuzz.sh
 }
 
+times=
 for part in "${@:-lint unit san tsan cli daemon kernel vm fuzz}"; do
 	for p in $part; do
 		case $p in
-		lint | unit | san | tsan | cli | daemon | kernel | vm | fuzz) "run_$p" ;;
+		lint | unit | san | tsan | cli | daemon | kernel | vm | fuzz)
+			began=$(date +%s)
+			"run_$p"
+			times="$times $p $(($(date +%s) - began)) s,"
+			;;
 		*) echo "check.sh: $p: not one of lint, unit, san, tsan, cli, daemon, kernel, vm, fuzz" >&2; exit 2 ;;
 		esac
 	done
@@ -96,5 +101,6 @@ done
 
 read -r passed failed skipped <"$counts"
 echo
+echo "Time:${times%,}"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ] && [ "$status" -eq 0 ]

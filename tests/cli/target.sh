@@ -126,6 +126,10 @@ is "  " "1024 0" "$(cd "$pt/mine/namespaces/9" && cat max_cmds_per_sec max_infli
 no "  what does not change while enabled" 4 '--force' tg set mine serial=S2
 ok "  --force" tg set -f mine serial=S2
 is "  enabled again" "S2 1" "$(cat "$pt/mine/serial" "$pt/mine/enable" | xargs)"
+ok "  the least rates, and none" tg set mine/9 max_cmds_per_sec=10 max_bytes_per_sec=65536
+is "  " "10 65536" "$(cd "$pt/mine/namespaces/9" && cat max_cmds_per_sec max_bytes_per_sec | xargs)"
+ok "  " tg set mine/9 max_cmds_per_sec=0 max_bytes_per_sec=0
+is "  " "0 0" "$(cd "$pt/mine/namespaces/9" && cat max_cmds_per_sec max_bytes_per_sec | xargs)"
 ok "  disabled" tg set mine/9 enable=0
 is "  " 0 "$(cat "$pt/mine/namespaces/9/enable")"
 ok "remove" tg remove mine 9
@@ -157,6 +161,9 @@ shared takes no value|create a -d /dev/nvme0n1,shared=1
 give /dev/nvmeXnY|create a -d /dev/sda
 which namespace|create a -d /dev/nvme0
 is a number from 0|create a -e all --max-inflight -1
+is a number from 65536 to 18446744073709551615, or 0: no limit|create a -e all --max-bytes-per-sec 65535
+is a number from 10 to 18446744073709551615, or 0: no limit|create a -e all --max-cmds-per-sec 9
+is a number from 10|set a/1 max_cmds_per_sec=1
 printable ASCII|create a -e all --serial 123456789012345678901
 is no NQN|create a -e all --nqn foo
 say who may connect|create a -e all --tcp 192.0.2.1

@@ -91,7 +91,7 @@ struct tg_attr {
 	const char *name;
 	enum tg_type type;
 	uint64_t min, max;		/* of a number; of a text's length */
-	const char *words;		/* TG_WORD: those that there are, between blanks */
+	const char *words;		/* TG_WORD: those that there are, between blanks; TG_NUM: what 0 means, if it may be 0, too */
 };
 
 extern const struct tg_attr tg_ctrl_attrs[], tg_ns_attrs[], tg_subsys_attrs[], tg_addr_attrs[], tg_param_attrs[],

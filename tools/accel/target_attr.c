@@ -33,8 +33,8 @@ const struct tg_attr tg_ns_attrs[] = {
 	{ "engine_window_bits", TG_NUM, 9, 15, NULL },
 	{ "allow", TG_TEXT, 1, 1000, NULL },
 	{ "max_inflight", TG_NUM, 0, UINT32_MAX, NULL },
-	{ "max_bytes_per_sec", TG_NUM, 0, UINT64_MAX, NULL },
-	{ "max_cmds_per_sec", TG_NUM, 0, UINT64_MAX, NULL },
+	{ "max_bytes_per_sec", TG_NUM, 65536, UINT64_MAX, "no limit" },
+	{ "max_cmds_per_sec", TG_NUM, 10, UINT64_MAX, "no limit" },
 	{ "uuid", TG_UUID, 0, 0, NULL },
 	{ "nguid", TG_NGUID, 0, 0, NULL },
 	{ 0 },
@@ -158,8 +158,9 @@ static bool number(const struct tg_attr *a, const char *text, char *buf)
 {
 	uint64_t v;
 
-	if (opts_parse_number(text, &v) || v < a->min || v > a->max) {
-		snprintf(buf, TG_VALUE, "is a number from %" PRIu64 " to %" PRIu64, a->min, a->max);
+	if (opts_parse_number(text, &v) || v > a->max || (v < a->min && (v || !a->words))) {
+		snprintf(buf, TG_VALUE, "is a number from %" PRIu64 " to %" PRIu64 "%s%s", a->min, a->max,
+			 a->words ? ", or 0: " : "", a->words ? a->words : "");
 		return false;
 	}
 	snprintf(buf, TG_VALUE, "%" PRIu64, v);

@@ -109,6 +109,7 @@ enum nvme_accel_p2p_reason {
 	NVME_ACCEL_P2P_R_KERNEL		= 11,	/* the kernel's own p2pdma refuses */
 	NVME_ACCEL_P2P_R_SELFTEST	= 12,	/* a transfer did not arrive: not used again until the device is bound anew */
 	NVME_ACCEL_P2P_R_DMA_MASK	= 13,	/* the client's DMA addresses do not reach the BAR */
+	NVME_ACCEL_P2P_R_ZONED		= 14,	/* a zoned namespace: its writes need an order */
 };
 
 enum nvme_accel_p2p_path {

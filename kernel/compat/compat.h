@@ -7,6 +7,7 @@
 #define NVME_ACCEL_COMPAT_H
 
 #include <linux/version.h>
+#include <linux/crypto.h>
 #include <linux/device.h>
 #include <linux/hrtimer.h>
 
@@ -41,6 +42,15 @@ static inline void hrtimer_setup(struct hrtimer *timer, enum hrtimer_restart (*f
 #define compat_assign_str(dst, src) __assign_str(dst, src)
 #else
 #define compat_assign_str(dst, src) __assign_str(dst)
+#endif
+
+/* What the completion function of a crypto request is given: its data, before 6.3 the request that has it. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+typedef struct crypto_async_request compat_crypto_arg;
+static inline void *compat_crypto_data(struct crypto_async_request *req) { return req->data; }
+#else
+typedef void compat_crypto_arg;
+static inline void *compat_crypto_data(void *data) { return data; }
 #endif
 
 #endif

@@ -13,3 +13,6 @@ quiet_cmd_et_wrap = WRAP    $@
 $(addprefix $(obj)/,$(addsuffix .c,$(et-wraps))):
 	$(call cmd,et_wrap)
 clean-files += kernel/tests/wrap
+
+obj-m += nvme-accel-crypto-test.o
+nvme-accel-crypto-test-y := $(patsubst $(src)/%.c,%.o,$(wildcard $(src)/kernel/tests/crypto_test*.c))

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # Builds the kernel modules for a guest's kernel and prints the directory with the .ko files:
-#   modules.sh 6.12|6.1|debug|DIRECTORY [MAKE VARIABLES, for example TESTS=1]
+#   modules.sh 6.12|6.1|debug|DIRECTORY [MAKE VARIABLES, for example W=1]
+# with those of kernel/tests.
 # DIRECTORY: as vm.sh's -k takes it, with lib/modules/RELEASE/build. If nothing has changed nothing is built. Several at
 # once wait for each other. Status 77 with a reason if this Debian has no such kernel.
 #   B  the build directory (build); MODULES_JOBS  compilers at once (all cores)
@@ -57,7 +58,7 @@ if [ "$(cat "$out/.built" 2>/dev/null)" != "$key" ]; then
 	rm -f "$out/.built"
 	# The make that may have started this has flags of its own. The lock is not for what it leaves running.
 	env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -j"${MODULES_JOBS:-$(nproc)}" -C "$root/kernel" modules B="$b" KDIR="$kdir" \
-		NVME_CORE="$core" BASE="$base" KSRC="$ksrc" "$@" >"$out/.log" 2>&1 9>&- || {
+		NVME_CORE="$core" BASE="$base" KSRC="$ksrc" TESTS=1 "$@" >"$out/.log" 2>&1 9>&- || {
 		tail -n 40 "$out/.log" >&2
 		die "the modules cannot be built for $release; see above"
 	}

@@ -28,6 +28,7 @@
 #define NAP_SC_NOT_SAVEABLE	0x410d
 #define NAP_SC_NOT_PER_NS	0x410f
 #define NAP_SC_PATH_INTERNAL	0x4300	/* what is below is gone */
+#define NAP_SC_HOST_ABORTED	0x0371	/* it was being reset */
 
 /* Features of the controller that hold a value. */
 struct nap_features {

@@ -22,24 +22,37 @@ struct nap_device {
 
 /* ---- How it ends ---- */
 
+static bool is_there(struct nap_device *d)
+{
+	struct nvme_ns *below;
+	bool there;
+
+	rcu_read_lock();
+	below = rcu_dereference(d->lower->below);
+	there = below && nap_lower_alive(d->lower, below) && !nap_lower_lost(below);
+	rcu_read_unlock();
+	return there;
+}
+
 /*
  * As below, but for what only nvme-core says: that it gave the command up (SCT 3, SC 70h and more, or no status at all).
+ * It does so when the controller goes, and when it is reset: then the command may be sent again, and waits in forward().
  * The virtual controller has no error log and no retry delays of its own, so those bits stay here.
  */
-static u16 upper_status(struct request *lower, blk_status_t error, enum nap_reason *reason)
+static u16 upper_status(struct nap_device *d, struct request *lower, blk_status_t error, enum nap_reason *reason)
 {
 	u16 status = nvme_req(lower)->status & (NAP_SC_MASK | NAP_SC_DNR);
-	bool cancelled = nvme_req(lower)->flags & NVME_REQ_CANCELLED;
+	bool given_up = nvme_req(lower)->flags & NVME_REQ_CANCELLED || (status & NAP_SC_MASK) >= NAP_SC_HOST;
 
-	if (!status && !error && !cancelled) {
-		*reason = NAP_R_OK;
-		return 0;
+	if (given_up && is_there(d)) {
+		*reason = NAP_R_RESET;
+		return NAP_SC_HOST_ABORTED;
 	}
-	if (cancelled || !status || (status & NAP_SC_MASK) >= NAP_SC_HOST) {
+	if (given_up || (error && !status)) {
 		*reason = NAP_R_GONE;
 		return NAP_SC_PATH_INTERNAL;
 	}
-	*reason = NAP_R_LOWER;
+	*reason = status ? NAP_R_LOWER : NAP_R_OK;
 	return status;
 }
 
@@ -49,7 +62,7 @@ static enum rq_end_io_ret device_done(struct request *lower, blk_status_t error)
 	struct nap_device *d = r->ns->priv;
 	union nvme_result result = nvme_req(lower)->result;
 	enum nap_reason reason;
-	u16 status = upper_status(lower, error, &reason);
+	u16 status = upper_status(d, lower, error, &reason);
 
 	/* Its tag is what somebody may wait for. */
 	blk_mq_free_request(lower);
@@ -105,7 +118,7 @@ static void drop(struct request *lower)
 }
 
 /*
- * The queue below is full or frozen (its controller is being reset). The upper queue runs again when one of our commands
+ * The queue below is full or frozen, or its controller is being reset. The upper queue runs again when one of our commands
  * ends; if none is on its way, by itself after some milliseconds, as blk-mq does after BLK_STS_RESOURCE.
  */
 static blk_status_t wait_for_room(struct nap_device *d)
@@ -122,9 +135,12 @@ static blk_status_t forward(struct nap_device *d, struct nap_ns *ns, struct nap_
 	int ret;
 
 	/* Blocks of another size since a moment ago: the watch will tell. */
-	if (!below || !nap_lower_alive(d->lower, below) ||
+	if (!below || !nap_lower_alive(d->lower, below) || nap_lower_lost(below) ||
 	    queue_logical_block_size(below->queue) != 1u << ns->lba_shift)
 		return end_here(r, NAP_SC_PATH_INTERNAL, NAP_R_GONE);
+	/* What is sent without waiting is refused there at once. */
+	if (nap_lower_away(below))
+		return wait_for_room(d);
 	nap_policy_command(&ns->conf.policy, r, &cmd, d->lower->nsid);
 	lower = blk_mq_alloc_request(below->queue, nvme_is_write(&cmd) ? REQ_OP_DRV_OUT : REQ_OP_DRV_IN,
 				     BLK_MQ_REQ_NOWAIT);

@@ -60,6 +60,18 @@ static inline bool nap_lower_alive(const struct nap_lower *l, struct nvme_ns *be
 	       state != NVME_CTRL_DEAD && !blk_queue_dying(below->queue) && !test_bit(NVME_NS_REMOVING, &below->flags);
 }
 
+/* Whether it is being reset or connected anew. */
+static inline bool nap_lower_away(const struct nvme_ns *below)
+{
+	return nvme_ctrl_state(below->ctrl) != NVME_CTRL_LIVE;
+}
+
+/* Whether it is so for longer than its own users are made to wait (fast_io_fail_tmo). */
+static inline bool nap_lower_lost(const struct nvme_ns *below)
+{
+	return nap_lower_away(below) && test_bit(NVME_CTRL_FAILFAST_EXPIRED, &below->ctrl->flags);
+}
+
 /* ---- Between lower.c and lower_watch.c ---- */
 
 extern spinlock_t nap_lower_lock;

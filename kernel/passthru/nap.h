@@ -52,6 +52,7 @@ enum nap_reason {
 	NAP_R_GONE,		/* what is below is gone or being removed */
 	NAP_R_NOMEM,
 	NAP_R_LOWER,		/* what is below answered with an error */
+	NAP_R_RESET,		/* a reset of what is below, or a break of the way to it, has ended it */
 	NAP_R_COUNT,
 };
 

@@ -5,10 +5,15 @@
 
 /* ---- The end ---- */
 
-/* The block layer's own commands are not tried again by nvme-core: what is below has had its chance. */
-static u16 upper_status(struct request *rq, u16 status)
+/*
+ * nvme-core tries the block layer's own commands again unless DNR says that it is no use. A reset below and what a disk
+ * says are for it to judge, as they would be below. What we or an accelerator answer is final.
+ */
+static u16 upper_status(const struct nap_req *r, struct request *rq, u16 status, enum nap_reason reason)
 {
-	if (status && !blk_rq_is_passthrough(rq))
+	bool judge = reason == NAP_R_RESET || (reason == NAP_R_LOWER && r->ns && !r->ns->accel);
+
+	if (status && !judge && !blk_rq_is_passthrough(rq))
 		status |= NAP_SC_DNR;
 	return status;
 }
@@ -19,7 +24,7 @@ void nap_complete(struct nap_req *r, u16 status, union nvme_result result, enum 
 	struct nap_ns *ns = r->ns;
 
 	r->reason = reason;
-	status = upper_status(rq, status);
+	status = upper_status(r, rq, status, reason);
 	if (ns) {
 		nap_limit_put(&ns->limit, r);
 		nap_stats_done(ns, r, status, reason);
@@ -49,6 +54,29 @@ static enum blk_eh_timer_return nap_admin_timeout(struct request *rq)
 	if (r->cmd.common.opcode == nvme_admin_async_event && nap_event_abort(nap_live(r->req.ctrl), r))
 		return BLK_EH_DONE;
 	return BLK_EH_RESET_TIMER;
+}
+
+/* ---- The beginning ---- */
+
+/* Of a command of either kind of queue; upper: NULL for admin. False: it goes no further, and *ret says so. */
+static bool begin(struct nvme_ns *upper, struct request *rq, blk_status_t *ret)
+{
+	struct nap_req *r = nap_req(rq);
+	struct nap_live *l = nap_live(r->req.ctrl);
+
+	if (!nvme_check_ready(&l->ctrl, rq, READ_ONCE(l->ready))) {
+		*ret = nvme_fail_nonready_command(&l->ctrl, rq);
+		return false;
+	}
+	*ret = nvme_setup_cmd(upper, rq);
+	if (*ret)
+		return false;
+	r->ns = NULL;
+	r->reason = NAP_R_OK;
+	r->limited = false;
+	r->nbytes = 0;
+	r->start_ns = ktime_get_ns();
+	return true;
 }
 
 /* ---- I/O ---- */
@@ -106,25 +134,15 @@ static blk_status_t nap_take(struct nap_live *l, struct nap_req *r, u32 nsid)
 static blk_status_t nap_queue_io(struct blk_mq_hw_ctx *hctx, const struct blk_mq_queue_data *bd)
 {
 	struct nvme_ns *upper = hctx->queue->queuedata;
-	struct request *rq = bd->rq;
-	struct nap_req *r = nap_req(rq);
-	struct nap_live *l = nap_live(r->req.ctrl);
+	struct nap_req *r = nap_req(bd->rq);
 	blk_status_t ret;
 
-	if (!nvme_check_ready(&l->ctrl, rq, READ_ONCE(l->ready)))
-		return nvme_fail_nonready_command(&l->ctrl, rq);
-	ret = nvme_setup_cmd(upper, rq);
-	if (ret)
+	if (!begin(upper, bd->rq, &ret))
 		return ret;
-	r->ns = NULL;
-	r->reason = NAP_R_OK;
-	r->limited = false;
-	r->nbytes = 0;
-	r->start_ns = ktime_get_ns();
 	/* A passthrough command says its namespace itself; one of another namespace's node is nobody's. */
 	if (le32_to_cpu(r->cmd.common.nsid) != upper->head->ns_id)
 		return refuse(r, NAP_SC_INVALID_NS, NAP_R_NSID);
-	return nap_take(l, r, upper->head->ns_id);
+	return nap_take(nap_live(r->req.ctrl), r, upper->head->ns_id);
 }
 
 /* ---- Admin ---- */
@@ -133,22 +151,13 @@ static blk_status_t nap_queue_admin(struct blk_mq_hw_ctx *hctx, const struct blk
 {
 	struct request *rq = bd->rq;
 	struct nap_req *r = nap_req(rq);
-	struct nap_live *l = nap_live(r->req.ctrl);
 	blk_status_t ret;
 
-	if (!nvme_check_ready(&l->ctrl, rq, READ_ONCE(l->ready)))
-		return nvme_fail_nonready_command(&l->ctrl, rq);
-	ret = nvme_setup_cmd(NULL, rq);
-	if (ret)
+	if (!begin(NULL, rq, &ret))
 		return ret;
-	r->ns = NULL;
-	r->reason = NAP_R_OK;
-	r->limited = false;
-	r->nbytes = 0;
-	r->start_ns = ktime_get_ns();
 	nvme_start_request(rq);
 	INIT_WORK(&r->work, nap_admin_work);
-	queue_work(l->wq, &r->work);
+	queue_work(nap_live(r->req.ctrl)->wq, &r->work);
 	return BLK_STS_OK;
 }
 

@@ -36,6 +36,7 @@ static const char *const reason_name[NAP_R_COUNT] = {
 	[NAP_R_GONE] = "failed_device_gone",
 	[NAP_R_NOMEM] = "failed_no_memory",
 	[NAP_R_LOWER] = "failed_device_status",
+	[NAP_R_RESET] = "failed_device_reset",
 };
 
 /* ---- Counting ---- */

@@ -28,7 +28,7 @@ static inline u32 nap_trace_lower_nsid(const struct nap_req *r)
 	__print_symbolic(reason, { NAP_R_OK, "ok" }, { NAP_R_OPCODE, "opcode" }, { NAP_R_FIELD, "field" }, \
 			 { NAP_R_LENGTH, "length" }, { NAP_R_RANGE, "lba_range" }, { NAP_R_NSID, "nsid" }, \
 			 { NAP_R_GONE, "device_gone" }, { NAP_R_NOMEM, "no_memory" }, \
-			 { NAP_R_LOWER, "device_status" })
+			 { NAP_R_LOWER, "device_status" }, { NAP_R_RESET, "device_reset" })
 
 /* A command has been checked and goes on to what is below. */
 TRACE_EVENT(nvme_accel_pt_submit,

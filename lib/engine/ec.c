@@ -7,6 +7,7 @@
  * the second round that ISA-L makes over the sources when there are more than a few rows.
  */
 #define STEP ((uint64_t)4096)
+#define FEW_PAIRS ((uint64_t)4096)	/* of pieces, that are compared one by one */
 
 /* Where every block of a job is worked on, in the lists as they are: nothing is gathered. */
 struct blocks {
@@ -38,32 +39,70 @@ static struct base_iov hull(const struct base_iov *iov, unsigned int niov, uint6
 }
 
 /*
- * Whether any byte is both read and written: then the result would depend on the order of the work. In a kernel no user
- * chooses the buffers, and lists of a thousand pages would make the question dear.
+ * Pages that pieces touch, by the lower bits of their numbers: adds those of one, or says whether one touches any of
+ * them. Two pieces without a page in common have no byte in common.
  */
-static int overlap(const struct job *job, uint64_t out_len)
-{
-	struct base_iov all_in = hull(job->in, job->nin, job->in_len), all_out = hull(job->out, job->nout, out_len);
-	struct iov_pos in = { job->in, job->nin, 0 }, out;
-	struct base_iov a, b;
-	uint64_t left, left2;
+#define PAGES_NBITS	65536u
+#define PAGES_NBYTES	(PAGES_NBITS / 8)
+#define PAGES_SHIFT	12
 
-#ifdef __KERNEL__
+static int pages(uint64_t *bits, const struct base_iov *a, int add)
+{
+	uintptr_t page = (uintptr_t)a->iov_base >> PAGES_SHIFT;
+	uintptr_t last = ((uintptr_t)a->iov_base + a->iov_len - 1) >> PAGES_SHIFT;
+	uint64_t *word, bit;
+
+	for (; page <= last; page++) {
+		word = &bits[page % PAGES_NBITS / 64];
+		bit = (uint64_t)1 << page % 64;
+		if (add)
+			*word |= bit;
+		else if (*word & bit)
+			return 1;
+	}
 	return 0;
-#endif
+}
+
+static int meets_list(const struct base_iov *a, const struct base_iov *iov, unsigned int niov, uint64_t n)
+{
+	struct iov_pos pos = { iov, niov, 0 };
+	struct base_iov b;
+
+	for (; n && (b.iov_len = iov_next(&pos, &b.iov_base, n)); n -= b.iov_len)
+		if (ranges_meet(a, &b))
+			return 1;
+	return 0;
+}
+
+/* The pages of an output of many pieces; NULL: of few, which are compared as they are (or no memory). */
+static uint64_t *out_pages(struct engine_thread *t, const struct job *job, uint64_t n)
+{
+	uint64_t *bits = (uint64_t)job->nin * job->nout <= FEW_PAIRS ? NULL : engine_scratch(t, SCRATCH_WORK, PAGES_NBYTES);
+	struct iov_pos pos = { job->out, job->nout, 0 };
+	struct base_iov a;
+
+	if (!bits)
+		return NULL;
+	memset(bits, 0, PAGES_NBYTES);
+	for (; n && (a.iov_len = iov_next(&pos, &a.iov_base, n)); n -= a.iov_len)
+		pages(bits, &a, 1);
+	return bits;
+}
+
+/* Whether any byte is both read and written: then the result would depend on the order of the work. */
+static int overlap(struct engine_thread *t, const struct job *job, uint64_t out_len)
+{
+	struct base_iov all_in = hull(job->in, job->nin, job->in_len), all_out = hull(job->out, job->nout, out_len), a;
+	struct iov_pos in = { job->in, job->nin, 0 };
+	uint64_t left, *bits;
+
 	if (!ranges_meet(&all_in, &all_out))
 		return 0;
-	for (left = job->in_len; left; left -= a.iov_len) {
-		a.iov_len = iov_next(&in, &a.iov_base, left);
-		if (!ranges_meet(&a, &all_out))
-			continue;
-		out = (struct iov_pos){ job->out, job->nout, 0 };
-		for (left2 = out_len; left2; left2 -= b.iov_len) {
-			b.iov_len = iov_next(&out, &b.iov_base, left2);
-			if (ranges_meet(&a, &b))
-				return 1;
-		}
-	}
+	bits = out_pages(t, job, out_len);
+	for (left = job->in_len; left && (a.iov_len = iov_next(&in, &a.iov_base, left)); left -= a.iov_len)
+		if (ranges_meet(&a, &all_out) && (!bits || pages(bits, &a, 0)) &&
+		    meets_list(&a, job->out, job->nout, out_len))
+			return 1;
 	return 0;
 }
 
@@ -135,7 +174,7 @@ static void run(struct engine_thread *t, const struct job_stage *stage, unsigned
 
 	if (!ec_parse(&r, stage, index, job))
 		return;
-	if (overlap(job, r.block * r.nout)) {
+	if (overlap(t, job, r.block * r.nout)) {
 		engine_fail(job, index, NVME_ACCEL_BAD_PARAM);
 		return;
 	}

@@ -593,6 +593,35 @@ static void overlapping(void **state)
 	}
 }
 
+/* The same of lists of many pieces, which are not compared each with each: pages in no order, one byte of one of them. */
+static void overlapping_pages(void **state)
+{
+	enum { PAGES = 200, K = 4, BLOCK = PAGES / K * 4096 };
+	static uint8_t area[2 * PAGES * 4096 + 4096];
+	struct iovec in[PAGES], out[PAGES];
+	struct job job = { .nstage = 1, .in = in, .nin = PAGES, .in_len = K * BLOCK, .out = out, .nout = PAGES,
+			   .out_max = K * BLOCK };
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < PAGES; i++) {
+		in[i] = (struct iovec){ area + (size_t)(i * 77 % PAGES) * 8192, 4096 };
+		out[i] = (struct iovec){ area + (size_t)(i * 33 % PAGES) * 8192 + 4096, 4096 };
+	}
+	job.stage[0] = (struct job_stage){ .op = NVME_ACCEL_OP_EC_ENCODE, .alg = NVME_ACCEL_ALG_RS_CAUCHY,
+					   .arg0 = K | K << 8, .arg1 = BLOCK };
+	engine_run(t, &job);
+	assert_int_equal(job.code, NVME_ACCEL_OK);
+	for (i = 0; i < PAGES; i += 7) {
+		out[i].iov_base = (uint8_t *)out[i].iov_base + 1;
+		engine_run(t, &job);
+		assert_int_equal(job.code, NVME_ACCEL_BAD_PARAM);
+		out[i].iov_base = (uint8_t *)out[i].iov_base - 1;
+	}
+	engine_run(t, &job);
+	assert_int_equal(job.code, NVME_ACCEL_OK);
+}
+
 /* The tests above have to fail for an engine that is wrong in a single byte. */
 static void spoil_run(struct engine_thread *thread, const struct job_stage *stage, unsigned int index,
 		      struct job *job)
@@ -634,7 +663,8 @@ int main(void)
 		cmocka_unit_test(sizes_of_the_talk), cmocka_unit_test(scattered),
 		cmocka_unit_test(updates),	     cmocka_unit_test(callers_matrix),
 		cmocka_unit_test(xor_and_pq),	     cmocka_unit_test(refused),
-		cmocka_unit_test(overlapping),	     cmocka_unit_test(broken_engine_is_noticed),
+		cmocka_unit_test(overlapping),	     cmocka_unit_test(overlapping_pages),
+		cmocka_unit_test(broken_engine_is_noticed),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -4,6 +4,7 @@
 # The last line is "N passed, N failed, N skipped".
 #   FUZZ_SECONDS  how long each fuzz target runs (60)
 #   SOAK_SECONDS  how long clients, cuts and restarts torment the daemon (180)
+# Where the debug kernel of part vm is not in the cache, it is built beside the other parts.
 set -u
 cd "$(dirname "$0")/.."
 scripts/deps.sh build test kernel || exit 1
@@ -74,9 +75,29 @@ run_kernel() {
 	# shellcheck disable=SC2046
 	TEST_TIMEOUT=5400 suite $(find tests/kernel -maxdepth 1 -type f -perm -u+x -name 'test_*' | sort)
 }
+
+# The debug kernel takes 8 to 20 minutes to build. Whoever ends this script, and be it by SIGKILL, ends that, too. If it
+# cannot be built, the tests that need it try again, fail and say why.
+builder=
+start_debug_kernel() {
+	setsid nice -n 19 tests/vm/debug_kernel.sh >/dev/null 2>"$work/debug-kernel" &
+	builder=$!
+	(
+		while kill -0 $$ && kill -0 "$builder"; do sleep 2; done
+		kill -TERM "-$builder"
+	) >/dev/null 2>&1 &
+}
+wait_debug_kernel() {
+	[ -n "$builder" ] || return 0
+	wait "$builder"
+	sed 's/^/    /' "$work/debug-kernel"
+	builder=
+}
+
 run_vm() {
 	title "The inbox NVMe driver, in virtual machines"
 	build command all
+	wait_debug_kernel
 	suite tests/vm/test_*.sh
 }
 run_fuzz() {
@@ -84,6 +105,8 @@ run_fuzz() {
 	build fuzzers FUZZ=1 fuzz
 	suite scripts/fuzz.sh
 }
+
+case " ${*:-vm} " in *" vm "*) start_debug_kernel ;; esac
 
 times=
 for part in "${@:-lint unit san tsan cli daemon kernel vm fuzz}"; do

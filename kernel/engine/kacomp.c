@@ -79,8 +79,21 @@ bool kacomp_compress(struct raw *r, enum raw_state *rc)
 }
 
 /*
- * A driver does not say how much of the input it has used, so what it made counts only where a check value and a length
- * behind the data bear it out: zlib and gzip that fill their input.
+ * Whether the stream takes n bytes to its end. A driver does not say how much of its input it has used, and bytes behind
+ * the stream mean nothing to it.
+ */
+static bool fills(struct kengine_thread *t, struct job *job, const struct body *b, u64 n)
+{
+	const u8 *in = engine_flat_in(t->et, job);
+	void *work = engine_scratch(t->et, SCRATCH_WORK, SKIM_WORK_NBYTES);
+	struct skim s;
+
+	return in && work && !deflate_skim(work, in + b->head, n, 0, &s) && DIV_ROUND_UP(s.end_bit, 8) == n;
+}
+
+/*
+ * What a driver made counts only where a check value and a length behind the data bear it out: zlib and gzip that fill
+ * their input.
  */
 bool kacomp_decompress(struct kengine_thread *t, const struct job_stage *stage, unsigned int index, struct job *job,
 		       const struct body *b)
@@ -96,7 +109,7 @@ bool kacomp_decompress(struct kengine_thread *t, const struct job_stage *stage, 
 	if (!p->hard && (b->len > SOFT_MAX || max > SOFT_MAX))
 		return false;
 	iov_skip(&in, b->head);
-	if (run(t, p, in, b->len - ntail, max, false, &made))
+	if (!fills(t, job, b, b->len - ntail) || run(t, p, in, b->len - ntail, max, false, &made))
 		return false;
 	check = wrap_check(stage->alg, check, t->kreq->bounce, made);
 	inflate_finish(stage, index, job, b, b->len - ntail, check, made);

@@ -37,6 +37,20 @@ static bool same(struct t *t, size_t n)
 	return !memcmp(t->got, t->data, n);
 }
 
+/* Bytes between the data and its check value: whoever decompresses must see that they are no part of the stream. */
+static void gap(struct t *t, u16 alg, size_t len, size_t n)
+{
+	size_t tail = wrap_tail_len(alg), more = 1 + t_below(t, 9);
+	struct job job;
+
+	if (!tail)
+		return;
+	memmove(t->want + len - tail + more, t->want + len - tail, tail);
+	t_fill(t, t->want + len - tail, more, t_rnd(t));
+	decompress(t, &job, alg, t->want, len + more, n + 100, 0);
+	t_check(t, job.code == NVME_ACCEL_BAD_INPUT_DATA);
+}
+
 void test_deflate(struct t *t)
 {
 	u16 alg = 1 + t_below(t, ALGS);
@@ -66,6 +80,7 @@ void test_deflate(struct t *t)
 		t_check(t, job.code == NVME_ACCEL_OUTPUT_SHORT && job.out_needed == n &&
 			   job.sflags & NVME_ACCEL_SF_NEEDED_EXACT);
 	}
+	gap(t, alg, len, n);
 }
 
 void test_deflate_fit(struct t *t)

@@ -130,6 +130,32 @@ void test_ec(struct t *t)
 	gf_use("avx2");
 }
 
+/* Output that shares a byte with the input: refused, whether the lists are short or long. */
+static void overlap(struct t *t, struct ec *e)
+{
+	size_t len = 2 * e->block;
+	struct job job;
+	unsigned int i;
+
+	t_scatter(t, &t->in, t->data, len);
+	t_scatter(t, &t->out, NULL, len);
+	t_job(t, &job, len, len);
+	stage(&job, e);
+	kengine_run(t->th, &job);
+	t_check(t, job.code == NVME_ACCEL_OK);
+	i = t_below(t, t->in.n);
+	t->out.v[0] = (struct kvec){ t->in.v[i].iov_base, 1 };
+	for (i = 1; i < len && i < T_LIST; i++)
+		t->out.v[i] = (struct kvec){ t->got + 2 * i, i == min_t(size_t, len, T_LIST) - 1 ? len : 1 };
+	t->out.n = i;
+	job.nout = i;
+	kengine_run(t->th, &job);
+	t_check(t, job.code == NVME_ACCEL_BAD_PARAM);
+	t->out.v[0].iov_base = t->got;
+	kengine_run(t->th, &job);
+	t_check(t, job.code == NVME_ACCEL_OK);
+}
+
 void test_ec_rules(struct t *t)
 {
 	struct ec e = { .op = NVME_ACCEL_OP_EC_DECODE, .alg = NVME_ACCEL_ALG_MATRIX, .k = 2, .m = 2, .n = 2, .block = 16 };
@@ -152,4 +178,9 @@ void test_ec_rules(struct t *t)
 	job.out_max = 31;
 	kengine_run(t->th, &job);
 	t_check(t, job.code == NVME_ACCEL_OUTPUT_SHORT && job.out_needed == 32);
+
+	e = (struct ec){ .op = NVME_ACCEL_OP_EC_ENCODE, .alg = NVME_ACCEL_ALG_RS_CAUCHY, .k = 2, .m = 2, .block = 16 };
+	overlap(t, &e);
+	e.block = 8000;
+	overlap(t, &e);
 }

@@ -9,7 +9,7 @@ ok "--version" "$ACCEL" --version
 is "  says a version" 1 "$(grep -cE '^accel [0-9]+\.[0-9]+\.[0-9]+$' out)"
 ok "--help" "$ACCEL" --help
 verbs=$(sed -n '/^Verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p' out)
-is "the verbs" "list info compress decompress ec digest checksum seal open lease lock stats selftest bench target" \
+is "the verbs" "list info compress decompress ec digest checksum seal open lease lock stats selftest bench target crypto" \
 	"$(echo $verbs)"
 for v in $verbs; do
 	ok "$v --help" "$ACCEL" $v --help

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The kernel's part of configfs for tests without a kernel: preloaded below `accel target --root=$MOCK_ROOT`. A directory
+ * The kernel's part of configfs for tests without a kernel: preloaded below `accel target|crypto --root=$MOCK_ROOT`. A directory
  * that is made there gets its attributes, one that is removed must be empty but for them, what is written is judged, and
  * what follows from it (a controller that is enabled has a device) comes about. The files themselves are plain files.
  *   MOCK_REFUSE=PATTERN:ERRNO:TEXT  a write, mkdir or symlink of a path that matches fails; TEXT goes to the kernel's log
@@ -138,9 +138,15 @@ static void made(const char *path, const char *rel)
 		{ "admin_timeout", "0" }, { "io_timeout", "0" }, { 0 } };
 	static const char *const port[][2] = { { "addr_trtype", "" }, { "addr_adrfam", "" }, { "addr_traddr", "" },
 		{ "addr_trsvcid", "" }, { "addr_treq", "not specified" }, { "param_inline_data_size", "16384" }, { 0 } };
+	static const char *const crypto[][2] = { { "enable", "0" }, { "state", "disabled" }, { "device_path", "" }, { "slots", "32" },
+		{ "queue_depth", "128" }, { "threshold_min", "4096" }, { "threshold_max", "131072" }, { "verify", "1" }, { "level", "1" },
+		{ "window_bits", "11" }, { "priority", "50" }, { "timeout", "1000" }, { "transport", "" }, { "allow_fabrics", "0" },
+		{ "algorithms", "" }, { "uuid", "" }, { 0 } };
 	char sub[4096];
 
-	if (is(rel, "nvme-accel-passthru/*")) {
+	if (is(rel, "nvme-accel-crypto/*")) {
+		attributes(path, crypto);
+	} else if (is(rel, "nvme-accel-passthru/*")) {
 		made_ctrl(path, strrchr(path, '/') + 1);
 	} else if (is(rel, "nvme-accel-passthru/*/namespaces/*")) {
 		attributes(path, ns);
@@ -263,6 +269,30 @@ int rmdir(const char *path)
 	return REAL(int, "rmdir", const char *)(path);
 }
 
+static int crypto_written(const char *rel, const char *up, const char *value)
+{
+	static const char *const fixed[] = { "device_path", "slots", "queue_depth", "threshold_max", "priority" };
+	const char *name = strrchr(rel, '/') + 1;
+	char path[4200], state[32] = "";
+	FILE *f;
+
+	if (!strcmp(name, "enable")) {
+		put(up, "state", *value == '1' ? "live" : "disabled");
+		put(up, "transport", *value == '1' ? "local" : "");
+		put(up, "algorithms", *value == '1' ? "deflate sha256" : "");
+		return 0;
+	}
+	snprintf(path, sizeof(path), "%s/state", up);
+	f = fopen(path, "r");
+	if (!f || !fgets(state, sizeof(state), f))
+		abort();
+	fclose(f);
+	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
+		if (!strcmp(name, fixed[i]) && strncmp(state, "disabled", 8))
+			return EBUSY;
+	return 0;
+}
+
 /* What the kernel would not take, and what follows from what it takes. */
 static int written(const char *path, const char *rel, const char *value)
 {
@@ -271,6 +301,8 @@ static int written(const char *path, const char *rel, const char *value)
 
 	snprintf(up, sizeof(up), "%s", path);
 	*strrchr(up, '/') = 0;
+	if (is(rel, "nvme-accel-crypto/*/*"))
+		return crypto_written(rel, up, value);
 	if (is(rel, "nvme-accel-passthru/*/enable")) {
 		snprintf(dev, sizeof(dev), "nvme%u", 100 + hash(strrchr(up, '/') + 1) % 100000);
 		put(up, "device", on ? dev : "");

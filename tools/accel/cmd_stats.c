@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* accel stats: what an accelerator has done since its last reset. */
-#include "tool.h"
+#include "crypto.h"
 #include "names.h"
 #include <errno.h>
 #include <json-c/json.h>
@@ -117,12 +117,16 @@ static void text(FILE *f, struct json_object *root)
 	part(f, root, "status", code_columns);
 	part(f, root, "latency", latency_columns);
 	json_object_object_get_ex(root, "target", &target);
-	if (!target)
-		return;
-	fputc('\n', f);
-	out_fields(f, target, target_fields);
-	part(f, target, "errors", reason_columns);
-	part(f, target, "latency", target_latency_columns);
+	if (target) {
+		fputc('\n', f);
+		out_fields(f, target, target_fields);
+		part(f, target, "errors", reason_columns);
+		part(f, target, "latency", target_latency_columns);
+	}
+	for (size_t i = 0; i < tg_len(root, "crypto"); i++) {
+		fputs("\ncrypto API, ", f);
+		cr_stats_text(f, tg_at(root, "crypto", i));
+	}
 }
 
 /* Those that were used at all; accel info has the rest. */
@@ -283,6 +287,7 @@ static int run(struct tool *t, int argc, char **argv)
 			     "in-process: its counters begin with this command");
 	o = describe(accel_dev_info(t->dev), &stats);
 	add_target(t, o);
+	json_object_object_add(o, "crypto", cr_stats_of_device(t, accel_dev_info(t->dev)->path));
 	return out_listing(t, o, text);
 }
 

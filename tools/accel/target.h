@@ -24,6 +24,7 @@ struct target {
 	struct tool *t;
 	const char *root;		/* --root: sys, dev and run are below it; "" otherwise */
 	const char *configfs;		/* --configfs, or NULL */
+	const char *module, *job;	/* the module that is configured; the command, which is the name of its lock, too */
 	bool no_modprobe, force;
 	char cfs[512], sys[224], run[256];
 	int lock, kmsg;			/* -1: not open */
@@ -45,6 +46,8 @@ enum tg_purpose { TG_LOOK, TG_LOCK, TG_CHANGE };
 int tg_begin(struct target *g, enum tg_purpose purpose);
 /* nvmet and the transport's module (tcp, rdma, loop; NULL: none). */
 int tg_need_nvmet(struct target *g, const char *trtype);
+/* False: it did not load, or was not tried; modprobe has said why. */
+bool tg_modprobe(struct target *g, const char *module);
 /* Undoes what was done if rc is not 0, releases all; returns rc. */
 int tg_end(struct target *g, int rc);
 

@@ -69,10 +69,12 @@ bool tg_exists(const char *path)
 /* The last line of the kernel's log since it was looked at last that is about what we do. */
 static bool kernel_says(struct target *g, char *buf, size_t n)
 {
-	static const char *const marks[] = { TG_MODULE ": ", "nvmet: ", "nvmet_" };
+	char own[48];
+	const char *const marks[] = { own, "nvmet: ", "nvmet_" };
 	char record[2048], *text, *end;
 	ssize_t got;
 
+	snprintf(own, sizeof(own), "%s: ", g->module);
 	buf[0] = 0;
 	for (;;) {
 		got = g->kmsg < 0 ? 0 : read(g->kmsg, record, sizeof(record) - 1);

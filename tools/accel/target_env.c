@@ -31,6 +31,8 @@ void tg_init(struct target *g, struct tool *t)
 	memset(g, 0, sizeof(*g));
 	g->t = t;
 	g->root = "";
+	g->module = TG_MODULE;
+	g->job = "target";
 	g->lock = g->kmsg = -1;
 }
 
@@ -61,8 +63,7 @@ static bool mock(const struct target *g)
 	return *g->root;
 }
 
-/* False: it did not load, or was not tried; modprobe has said why. */
-static bool modprobe(struct target *g, const char *module)
+bool tg_modprobe(struct target *g, const char *module)
 {
 	int status;
 	pid_t pid;
@@ -99,13 +100,13 @@ int tg_need_nvmet(struct target *g, const char *trtype)
 {
 	char path[TG_PATH], module[32];
 
-	if (!tg_exists(tg_path(g, path, "nvmet")) && !(modprobe(g, "nvmet") && tg_exists(path)))
+	if (!tg_exists(tg_path(g, path, "nvmet")) && !(tg_modprobe(g, "nvmet") && tg_exists(path)))
 		return no_module(g, "nvmet", "; without it the controller is for local use only");
 	if (!trtype || mock(g))
 		return 0;
 	snprintf(module, sizeof(module), strcmp(trtype, "loop") ? "nvmet-%s" : "nvme-%s", trtype);
 	/* Where it is built in, there may be no directory in /sys/module. nvmet asks for it, too, when a port is opened. */
-	if (!loaded(g, module) && !modprobe(g, module) && !g->no_modprobe)
+	if (!loaded(g, module) && !tg_modprobe(g, module) && !g->no_modprobe)
 		return no_module(g, module, "");
 	return 0;
 }
@@ -125,7 +126,7 @@ static int mount_configfs(struct target *g)
 		return 0;
 	if (g->configfs || mock(g))
 		return tool_error(g->t, g->cfs, "is not there");
-	modprobe(g, "configfs");
+	tg_modprobe(g, "configfs");
 	/* The module's hook may have mounted it (systemd does). */
 	if (mounted(g) || !mount("configfs", g->cfs, "configfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL))
 		return 0;
@@ -137,9 +138,9 @@ static int need_module(struct target *g)
 {
 	char path[TG_PATH];
 
-	if (tg_exists(tg_path(g, path, "%s", TG_MODULE)) || (modprobe(g, TG_MODULE) && tg_exists(path)))
+	if (tg_exists(tg_path(g, path, "%s", g->module)) || (tg_modprobe(g, g->module) && tg_exists(path)))
 		return 0;
-	return no_module(g, TG_MODULE, "; it is built by make modules, or by dkms");
+	return no_module(g, g->module, "; it is built by make modules, or by dkms");
 }
 
 /* ---- The lock ---- */
@@ -170,7 +171,7 @@ static int lock(struct target *g)
 		if (tool_now_ns() >= end || errno != EWOULDBLOCK) {
 			n = read(g->lock, pid, sizeof(pid) - 1);
 			pid[n > 0 ? strcspn(pid, "\n") : 0] = 0;
-			tool_error(g->t, NULL, "another accel target is at work%s%s", *pid ? ", process " : "", pid);
+			tool_error(g->t, NULL, "another accel %s is at work%s%s", g->job, *pid ? ", process " : "", pid);
 			return TOOL_BUSY;
 		}
 		nanosleep(&(struct timespec){ .tv_nsec = 50000000 }, NULL);
@@ -201,7 +202,7 @@ int tg_begin(struct target *g, enum tg_purpose purpose)
 	if (strlen(g->root) > 200 || (g->configfs && strlen(g->configfs) > 200))
 		return tool_usage(g->t, "--root, --configfs: the name is too long");
 	snprintf(g->sys, sizeof(g->sys), "%s/sys", g->root);
-	snprintf(g->run, sizeof(g->run), "%s/run/nvme-accel/target", g->root);
+	snprintf(g->run, sizeof(g->run), "%s/run/nvme-accel/%s", g->root, g->job);
 	snprintf(g->cfs, sizeof(g->cfs), "%s%s", g->configfs ? "" : g->sys, g->configfs ? g->configfs : "/kernel/config");
 	if (purpose != TG_LOOK && geteuid() && !mock(g) && !g->configfs)
 		return tool_error(g->t, NULL, "only root may do that (sudo %s ...)", g->t->name);
@@ -218,7 +219,8 @@ int tg_begin(struct target *g, enum tg_purpose purpose)
 	snprintf(path, sizeof(path), "%s/dev/kmsg", g->root);
 	g->kmsg = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	hold_signals(SIG_BLOCK);
-	tg_sweep(g);
+	if (!strcmp(g->module, TG_MODULE))
+		tg_sweep(g);
 	return 0;
 }
 

@@ -54,7 +54,7 @@ LIBS := $(ENGINE_LIBS) -luring -pthread
 TOOL_LIBS := -ljson-c -lcrypto
 
 # Directories in the order of their dependencies; see Documentation/architecture.rst.
-LAYERS := base wire engine model device nvmetcp transport api
+LAYERS := base wire engine model device nvmetcp transport p2p api
 # The model and what it stands on is freestanding: it is compiled as a kernel module would have it.
 FREESTANDING := base wire model
 
@@ -111,7 +111,7 @@ $(B)/acceld: $(ACCELD_OBJS) $(foreach l,$(ACCELD_LAYERS),$(B)/$(l).a)
 deps_of = $(strip $(if $(filter base,$(1)),base,$(if $(filter wire,$(1)),wire base,\
 	$(if $(filter model,$(1)),model wire base,$(if $(filter engine,$(1)),engine wire base,\
 	$(if $(filter nvmetcp,$(1)),nvmetcp base,$(if $(filter device,$(1)),device model engine wire base,\
-	api transport device nvmetcp model engine wire base)))))))
+	$(if $(filter p2p,$(1)),p2p base,api p2p transport device nvmetcp model engine wire base))))))))
 layer_of = $(word 2,$(subst _, ,$(notdir $(1))))
 UNIT := $(sort $(wildcard tests/unit/test_*.c))
 APIT := $(sort $(wildcard tests/api/test_*.c))
@@ -181,12 +181,13 @@ install: all $(B)/man/man3/libaccel.3
 	install -m 644 $(B)/libaccel.a $(DESTDIR)$(LIBDIR)
 	sed $(PC_SUBST) libaccel.pc.in >$(DESTDIR)$(LIBDIR)/pkgconfig/libaccel.pc
 	install -m 644 $(HEADERS) $(DESTDIR)$(INCDIR)/accel
-	install -m 644 include/uapi/linux/nvme_accel.h $(DESTDIR)$(INCDIR)/accel
+	install -m 644 include/uapi/linux/nvme_accel.h include/uapi/linux/nvme_accel_p2p.h $(DESTDIR)$(INCDIR)/accel
 	install -m 755 $(B)/accel $(DESTDIR)$(BINDIR)
 	install -d $(DESTDIR)$(SBINDIR) $(DESTDIR)$(UNITDIR) $(DESTDIR)$(UDEVDIR)/rules.d $(DESTDIR)$(DOCDIR)
 	install -m 755 $(B)/acceld $(DESTDIR)$(SBINDIR)
 	sed 's|@SBINDIR@|$(SBINDIR)|' dist/acceld.service >$(DESTDIR)$(UNITDIR)/acceld.service
 	sed 's|@BINDIR@|$(BINDIR)|' dist/accel-target.service >$(DESTDIR)$(UNITDIR)/accel-target.service
+	sed 's|@BINDIR@|$(BINDIR)|' dist/accel-crypto@.service >$(DESTDIR)$(UNITDIR)/accel-crypto@.service
 	install -m 644 dist/acceld.conf $(DESTDIR)$(DOCDIR)/acceld.conf.example
 	install -m 755 $(B)/accel_id $(DESTDIR)$(UDEVDIR)/accel_id
 	sed 's|@UDEVDIR@|$(UDEVDIR)|' dist/udev/59-accel.rules >$(DESTDIR)$(UDEVDIR)/rules.d/59-accel.rules
@@ -204,7 +205,7 @@ uninstall:
 	rm -f $(DESTDIR)$(MANDIR)/man1/accel.1 $(DESTDIR)$(MANDIR)/man1/accel-*.1
 	rm -f $(DESTDIR)$(MANDIR)/man3/accel_*.3 $(DESTDIR)$(MANDIR)/man3/libaccel.3
 	rm -f $(DESTDIR)$(SBINDIR)/acceld $(DESTDIR)$(UNITDIR)/acceld.service $(DESTDIR)$(UDEVDIR)/accel_id
-	rm -f $(DESTDIR)$(UNITDIR)/accel-target.service
+	rm -f $(DESTDIR)$(UNITDIR)/accel-target.service $(DESTDIR)$(UNITDIR)/accel-crypto@.service
 	rm -f $(DESTDIR)$(UDEVDIR)/rules.d/59-accel.rules $(DESTDIR)$(MANDIR)/man8/acceld.8
 	rm -f $(DESTDIR)$(MANDIR)/man5/acceld.conf.5 $(DESTDIR)$(SYSUSERSDIR)/accel.conf
 	rm -rf $(DESTDIR)$(DOCDIR)

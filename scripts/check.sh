@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # All tests: scripts/check.sh [lint|unit|san|tsan|cli|daemon|kernel|vm|fuzz]... (default: all).
 # The last line is "N passed, N failed, N skipped".
-#   FUZZ_SECONDS  how long each fuzz target runs (60)
-#   SOAK_SECONDS  how long clients, cuts and restarts torment the daemon (180)
+#   FUZZ_SECONDS  how long each fuzz target runs (15)
+#   SOAK_SECONDS  how long clients, cuts and restarts torment the daemon (60)
 # Where the debug kernel of part vm is not in the cache, it is built beside the other parts.
 set -u
 cd "$(dirname "$0")/.."
@@ -18,6 +18,8 @@ status=0
 
 title() { printf '\n== %s (%s)\n' "$1" "$(date +%H:%M:%S)"; }
 suite() { scripts/run-tests.sh "$counts" "$@" || status=1; }
+# Programs that do not share anything, as many at once as there are processors.
+together() { TEST_JOBS=$jobs suite "$@"; }
 bins() { find "$1/tests/unit" "$1/tests/api" -type f -name 'test_*' -perm -u+x 2>/dev/null | sort; }
 
 # A build that fails is a failed test, and the rest still runs.
@@ -43,24 +45,24 @@ run_unit() {
 	title "Unit and library tests"
 	build library all tests
 	# shellcheck disable=SC2046
-	suite $(bins build)
+	together $(bins build)
 }
 run_san() {
 	title "The same under AddressSanitizer and UndefinedBehaviorSanitizer"
 	build sanitizers SAN=address,undefined all tests
 	# shellcheck disable=SC2046
 	ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1 \
-		suite $(bins build-san)
+		together $(bins build-san)
 }
 run_tsan() {
 	title "Threads under ThreadSanitizer"
 	build threads SAN=thread B=build-tsan tests build-tsan/acceld
 	# shellcheck disable=SC2046
-	suite $(bins build-tsan | grep '/api/' | grep -v -e fork -e alloc)
+	together $(bins build-tsan | grep '/api/' | grep -v -e fork -e alloc)
 }
 run_cli() {
 	title "The command"
-	suite tests/cli/*.sh
+	together tests/cli/*.sh
 }
 # The daemon runs with sanitizers; who talks to it is the ordinary build.
 run_daemon() {
@@ -101,7 +103,7 @@ run_vm() {
 	suite tests/vm/test_*.sh
 }
 run_fuzz() {
-	title "Fuzz targets, ${FUZZ_SECONDS:-60} s each"
+	title "Fuzz targets, ${FUZZ_SECONDS:-15} s each"
 	build fuzzers FUZZ=1 fuzz
 	suite scripts/fuzz.sh
 }

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Runs every fuzz target for FUZZ_SECONDS (60), as many at once as there are processors. Prints TAP.
+# Runs every fuzz target for FUZZ_SECONDS (15), as many at once as there are processors. Prints TAP.
 set -u
 cd "$(dirname "$0")/.."
-seconds=${FUZZ_SECONDS:-60}
+seconds=${FUZZ_SECONDS:-15}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 targets=$(find build-fuzz/tests/fuzz -type f -name 'fuzz_*' -perm -u+x | sort)

@@ -20,7 +20,7 @@ import time
 from fault_a1 import stats
 from lib import NQN, NS_ALL, Accel, Daemon, Suite, beside, check, conf, equal, until
 
-SECONDS = int(os.environ.get("SOAK_SECONDS", "180"))
+SECONDS = int(os.environ.get("SOAK_SECONDS", "60"))
 SEED = int(os.environ.get("SEED", "0")) or random.SystemRandom().randrange(1, 1 << 31)
 CLIENT = beside("soak_client", "SOAK_CLIENT")
 NCLIENT = 8

@@ -8,7 +8,9 @@
 
 #include <linux/version.h>
 #include <linux/crypto.h>
+#include <linux/blkdev.h>
 #include <linux/device.h>
+#include <linux/file.h>
 #include <linux/hrtimer.h>
 
 #ifndef CONFIG_64BIT
@@ -51,6 +53,81 @@ static inline void *compat_crypto_data(struct crypto_async_request *req) { retur
 #else
 typedef void compat_crypto_arg;
 static inline void *compat_crypto_data(void *data) { return data; }
+#endif
+
+/* Flags of an area that mmap() is making. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+#define compat_vm_flags_set(vma, flags) ((vma)->vm_flags |= (flags))
+#else
+#define compat_vm_flags_set(vma, flags) vm_flags_set(vma, flags)
+#endif
+
+/* get_unaligned() moved. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
+#include <asm/unaligned.h>
+#else
+#include <linux/unaligned.h>
+#endif
+
+/* A block device opened by its path, for reading and writing, and exclusively for its holder. */
+struct compat_bdev {
+	struct block_device *bdev;
+	void *handle;
+};
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 9, 0)
+static inline int compat_bdev_open(struct compat_bdev *b, const char *path, void *holder)
+{
+	struct file *file = bdev_file_open_by_path(path, BLK_OPEN_READ | BLK_OPEN_WRITE, holder, NULL);
+
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+	b->handle = file;
+	b->bdev = file_bdev(file);
+	return 0;
+}
+
+static inline void compat_bdev_close(struct compat_bdev *b)
+{
+	if (b->handle)
+		fput(b->handle);
+}
+#elif LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+static inline int compat_bdev_open(struct compat_bdev *b, const char *path, void *holder)
+{
+	return -EOPNOTSUPP;	/* these kernels lived for months only, and each has a way of its own */
+}
+
+static inline void compat_bdev_close(struct compat_bdev *b)
+{
+}
+#else
+static inline int compat_bdev_open(struct compat_bdev *b, const char *path, void *holder)
+{
+	struct block_device *bdev = blkdev_get_by_path(path, FMODE_READ | FMODE_WRITE | FMODE_EXCL, holder);
+
+	if (IS_ERR(bdev))
+		return PTR_ERR(bdev);
+	b->handle = b->bdev = bdev;
+	return 0;
+}
+
+static inline void compat_bdev_close(struct compat_bdev *b)
+{
+	if (b->handle)
+		blkdev_put(b->bdev, FMODE_READ | FMODE_WRITE | FMODE_EXCL);
+}
+#endif
+
+/* Members of struct acomp_alg that newer kernels have not, or elsewhere. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 15, 0)
+#define compat_acomp_dst_free(function) .dst_free = (function),
+#define compat_acomp_reqsize(n) .reqsize = (n),
+#define compat_acomp_base_reqsize(n)
+#else
+#define compat_acomp_dst_free(function)
+#define compat_acomp_reqsize(n)
+#define compat_acomp_base_reqsize(n) .cra_reqsize = (n),
 #endif
 
 #endif

@@ -25,7 +25,8 @@ def main():
                     sys.exit(f"# qmp {name}: {answer['error']['desc']}")
 
         ask('qmp_capabilities')
-        ask(command, **dict(w.split('=', 1) for w in words))
+        truth = {'true': True, 'false': False}
+        ask(command, **{name: truth.get(value, value) for name, value in (w.split('=', 1) for w in words)})
 
 
 main()

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# The direction of dependencies: tools -> include/accel -> api -> transport ->
+# The direction of dependencies: tools -> include/accel -> api -> transport, p2p ->
 # device, nvmetcp -> model, engine -> wire -> base.
 # Prints TAP.
 set -u
@@ -26,6 +26,7 @@ forbid "model stands on wire and base" lib/model '(\.\./)+(api|transport|engine|
 forbid "engines know buffers only" lib/engine '(\.\./)+(api|transport|model|nvmetcp)/|accel/'
 forbid "PDUs stand on base" lib/nvmetcp '(\.\./)+(api|transport|model|device|engine|wire)/|accel/'
 forbid "devices stand on the model and engines" lib/device '(\.\./)+(api|transport|nvmetcp)/|accel/'
+forbid "peer-to-peer knows no accelerators" lib/p2p '(\.\./)+(api|transport|model|device|engine|wire|nvmetcp)/|accel/'
 forbid "transports do not know the library above them" lib/transport '(\.\./)+api/|accel/'
 forbid "the daemon is no user of the library" tools/acceld '(\.\./)+(lib/)?(api|transport)/|accel/'
 forbid "the command uses the public headers only" tools/accel '(\.\./)*(lib|api|transport|wire|model|engine|base)/'

@@ -23,6 +23,7 @@
 #include <accel/queue.h>
 #include <accel/stream.h>
 #include <accel/buf.h>
+#include <accel/p2p.h>
 #include <accel/raw.h>
 
 #endif

@@ -45,6 +45,7 @@ struct accel_ctx {
 	char *soft;			/* options of "soft:" in scans, "" if none */
 	char *discover;			/* discovery controller for scans, NULL if none */
 	char *sysfs, *devdir;		/* NULL: the system's */
+	const struct p2p_sys *p2p;	/* how the device file of nvme-accel-p2pdma is used; NULL: the system's */
 	struct fork_mark mark;
 	struct transport_env env;
 	pthread_mutex_t lock;		/* the fields below */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "api.h"
+#include "p2p_priv.h"
 
 #define BUF_HUGE_NBYTES (2u << 20)
 
@@ -14,6 +14,7 @@ struct accel_buf {
 	void *p;
 	size_t nbytes;
 	size_t mapped;			/* 0: the caller's memory */
+	int fd;				/* keeps memory of a controller; -1: none */
 };
 
 static int buf_new(struct accel_ctx *ctx, size_t nbytes, struct accel_buf **out)
@@ -24,6 +25,7 @@ static int buf_new(struct accel_ctx *ctx, size_t nbytes, struct accel_buf **out)
 		return -ENOMEM;
 	buf->ctx = accel_ctx_ref(ctx);
 	buf->nbytes = nbytes;
+	buf->fd = -1;
 	*out = buf;
 	return 0;
 }
@@ -70,13 +72,11 @@ int accel_buf_alloc(struct accel_ctx *ctx, struct accel_dev *dev, size_t nbytes,
 		return -EINVAL;
 	if (ctx_stale(ctx))
 		return -ESTALE;
-	/* No transport that is built in reaches memory of a controller. */
-	if (flags & ACCEL_BUF_P2P)
-		return -ENOTSUP;
 	ret = buf_new(ctx, nbytes, &buf);
 	if (ret)
 		return ret;
-	ret = buf_map(buf, flags);
+	ret = flags & ACCEL_BUF_P2P ? p2p_buf_map(ctx, dev, nbytes, &buf->p, &buf->mapped, &buf->fd) :
+				      buf_map(buf, flags);
 	if (ret) {
 		buf->mapped = 0;
 		accel_buf_free(buf);
@@ -121,6 +121,8 @@ void accel_buf_free(struct accel_buf *buf)
 		return;
 	if (buf->mapped)
 		munmap(buf->p, buf->mapped);
+	if (buf->fd >= 0)
+		p2p_buf_close(buf->ctx, buf->fd);
 	accel_ctx_unref(buf->ctx);
 	free(buf);
 }

@@ -42,6 +42,9 @@ static const struct {
 	{ ENOTTY, "not a node of the NVMe driver" },
 	{ EROFS, "read-only" },
 	{ ENOTCONN, "its controller is not connected" },
+	{ EADDRNOTAVAIL, "the kernel gives slots of controller memory, not pointers: use accel_copy_range()" },
+	{ EREMOTEIO, "not possible from device to device" },
+	{ ENODATA, "the source ends before" },
 };
 
 const char *accel_strerror(int err)

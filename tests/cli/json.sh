@@ -49,15 +49,15 @@ json "ec repair" 'd' "$ACCEL" ec repair -o json f
 
 # The verbs whose help promises JSON are those above; a new one must be added here and there.
 said=
-for v in $("$ACCEL" --help | sed -n '/^Verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
-	subs=$("$ACCEL" "$v" --help | sed -n '/^Verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p')
+for v in $("$ACCEL" --help | sed -n '/^Verbs:/,/^$/s/^  \([a-z0-9]*\) .*/\1/p'); do
+	subs=$("$ACCEL" "$v" --help | sed -n '/^Verbs:/,/^$/s/^  \([a-z0-9]*\) .*/\1/p')
 	for s in ${subs:-.}; do
 		[ "$s" = . ] && s=
 		"$ACCEL" "$v" $s --help | grep -q -- --output-format && said="$said $v${s:+-$s}"
 	done
 done
 is "the verbs that promise JSON" " list info compress decompress ec-repair ec-verify digest checksum lease-list stats \
-selftest bench target-list target-show" "$said"
+selftest bench target-list target-show crypto-list crypto-stats crypto-bench p2p-list p2p-why p2p-copy p2p-bench" "$said"
 
 "$ACCEL" digest -o json nofile >out 2>/dev/null
 is "an error still leaves valid JSON, and a status" "1 []" "$? $(python3 -m json.tool <out)"

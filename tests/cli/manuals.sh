@@ -6,14 +6,14 @@ cd "$root" || exit 1
 man_dir=Documentation/man
 
 "$ACCEL" --help >"$work/help"
-verbs=$(sed -n '/^Verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p' "$work/help")
+verbs=$(sed -n '/^Verbs:/,/^$/s/^  \([a-z0-9]*\) .*/\1/p' "$work/help")
 
 # Options in a text: -x, --word.
 options() { grep -oE -- '(^|[ ,[(|])--?[A-Za-z0-9][A-Za-z0-9-]*' | sed 's/^[ ,[(|]//' | sort -u; }
 
 # The options of a verb and of its verbs.
 help_options() {
-	subs=$("$ACCEL" "$1" --help | sed -n '/^Verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p')
+	subs=$("$ACCEL" "$1" --help | sed -n '/^Verbs:/,/^$/s/^  \([a-z0-9]*\) .*/\1/p')
 	for s in ${subs:-.}; do
 		if [ "$s" = . ]; then "$ACCEL" "$1" --help; else "$ACCEL" "$1" "$s" --help; fi
 	done | grep -E '^ {2,6}(-[A-Za-z0-9]|--[a-z])' | sed 's/^\(.\{26\}\)  .*/\1/' | options

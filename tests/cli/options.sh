@@ -8,8 +8,8 @@ printf 'some text\n' >f
 ok "--version" "$ACCEL" --version
 is "  says a version" 1 "$(grep -cE '^accel [0-9]+\.[0-9]+\.[0-9]+$' out)"
 ok "--help" "$ACCEL" --help
-verbs=$(sed -n '/^Verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p' out)
-is "the verbs" "list info compress decompress ec digest checksum seal open lease lock stats selftest bench target crypto" \
+verbs=$(sed -n '/^Verbs:/,/^$/s/^  \([a-z0-9]*\) .*/\1/p' out)
+is "the verbs" "list info compress decompress ec digest checksum seal open lease lock stats selftest bench target crypto p2p" \
 	"$(echo $verbs)"
 for v in $verbs; do
 	ok "$v --help" "$ACCEL" $v --help

@@ -4,7 +4,7 @@
 #include <getopt.h>
 #include <string.h>
 
-enum { OPT_SYNC = OPT_LONG, OPT_VERIFY, OPT_BGZF, OPT_LIMIT, OPT_FORMAT };
+enum { OPT_SYNC = OPT_LONG, OPT_VERIFY, OPT_BGZF, OPT_LIMIT, OPT_FORMAT, OPT_P2P, OPT_NO_FALLBACK };
 
 static const struct tool_opt shared_opts[] = {
 	{ 'c', "stdout", NULL, "write to standard output, keep the files", "-c, --stdout, --to-stdout" },
@@ -41,6 +41,8 @@ static const struct tool_opt compress_opts[] = {
 	{ 'd', "decompress", NULL, "decompress", NULL },
 	{ OPT_VERIFY, "verify", NULL, "decompress and compare each piece before it is written", NULL },
 	{ OPT_BGZF, "bgzf", NULL, "write block gzip, as bgzip does", NULL },
+	{ OPT_P2P, "p2p", NULL, "from device to device: FILE and -o are DEVICE[:OFFSET[:LENGTH]]", NULL },
+	{ OPT_NO_FALLBACK, "no-fallback", NULL, "with --p2p: fail rather than go through memory", NULL },
 	{ 0 },
 };
 
@@ -103,6 +105,7 @@ static int set_option(struct squeeze *s, int c)
 		{ 'c', &s->to_stdout }, { 'd', &s->decompress }, { 'f', &s->force }, { 'k', &s->keep },
 		{ 'l', &s->list }, { 'q', &s->t->quiet }, { 'r', &s->recursive }, { 't', &s->test },
 		{ OPT_SYNC, &s->sync }, { OPT_VERIFY, &s->verify }, { OPT_BGZF, &s->bgzf },
+		{ OPT_P2P, &s->p2p }, { OPT_NO_FALLBACK, &s->no_fallback },
 	};
 
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
@@ -127,6 +130,19 @@ static int set_option(struct squeeze *s, int c)
 	return set_value(s, c);
 }
 
+static int check_p2p(struct squeeze *s, int nfiles)
+{
+	if (s->no_fallback && !s->p2p)
+		return tool_usage(s->t, "--no-fallback goes with --p2p");
+	if (!s->p2p)
+		return 0;
+	if (nfiles != 1 || !s->output)
+		return tool_usage(s->t, "--p2p takes one FILE, and -o");
+	if (s->decompress || s->recursive || s->bgzf || s->verify || s->alg != ACCEL_GZIP)
+		return tool_usage(s->t, "--p2p compresses to gzip, and goes with neither -d, -r, --bgzf nor --verify");
+	return 0;
+}
+
 static int check(struct squeeze *s, int nfiles)
 {
 	if (s->test || s->list)
@@ -141,7 +157,7 @@ static int check(struct squeeze *s, int nfiles)
 		s->alg = ACCEL_GZIP;
 	if (s->bgzf && (s->decompress || s->alg != ACCEL_GZIP))
 		return tool_usage(s->t, "--bgzf is for compression to gzip");
-	return 0;
+	return check_p2p(s, nfiles);
 }
 
 static int run(struct tool *t, int argc, char **argv, bool decompress)
@@ -163,6 +179,8 @@ static int run(struct tool *t, int argc, char **argv, bool decompress)
 	rc = check(&s, n);
 	if (rc)
 		return rc;
+	if (s.p2p)
+		return squeeze_p2p(&s, argv[optind]);
 	files = n ? argv + optind : standard;
 	file_signals();
 	for (int i = 0; i < (n ? n : 1) && result < TOOL_NODEV; i++)

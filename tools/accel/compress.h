@@ -8,7 +8,7 @@
 struct squeeze {
 	struct tool *t;
 	bool decompress, test, list, to_stdout, keep, force, restore_name, no_name, recursive, sync, verify,
-		bgzf;
+		bgzf, p2p, no_fallback;
 	bool told;			/* that the CPU did what was meant for a device */
 	unsigned int verbose;
 	const char *suffix;		/* -S; NULL: the format's */
@@ -45,6 +45,9 @@ char *name_with_suffix(const struct squeeze *s, const char *path);
  * that is a sane one, else NULL; the caller frees it.
  */
 char *name_in_header(const uint8_t *head, size_t n, uint32_t *mtime);
+
+/* --p2p: one operand, which may have :OFFSET:LENGTH behind it, to -o. 0 or an exit code. */
+int squeeze_p2p(struct squeeze *s, const char *file);
 
 /* One operand. 0 or an exit code. */
 int squeeze_path(struct squeeze *s, const char *path);

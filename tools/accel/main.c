@@ -9,7 +9,7 @@ static const struct verb *const verbs[] = {
 	&verb_list,	&verb_info,  &verb_compress, &verb_decompress, &verb_ec,
 	&verb_digest,	&verb_checksum, &verb_seal,  &verb_open,       &verb_lease,
 	&verb_lock,	&verb_stats, &verb_selftest, &verb_bench,      &verb_target,
-	&verb_crypto,	NULL,
+	&verb_crypto,	&verb_p2p,  NULL,
 };
 
 static const struct verb root = {

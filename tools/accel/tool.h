@@ -276,6 +276,6 @@ bool pump_passed_over(const struct tool *t, const struct accel_stream_info *info
 
 extern const struct verb verb_list, verb_info, verb_compress, verb_decompress, verb_ec, verb_digest,
 	verb_checksum, verb_seal, verb_open, verb_lease, verb_lease_lock, verb_lock, verb_stats,
-	verb_selftest, verb_bench, verb_target, verb_crypto;
+	verb_selftest, verb_bench, verb_target, verb_crypto, verb_p2p;
 
 #endif

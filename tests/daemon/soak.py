@@ -3,7 +3,7 @@
 """Eight clients (soak_client, the library over tcp://) work on one daemon through a proxy that cuts, resets and stalls
 their connections and lets them through in pieces, while the daemon is killed and started again. Every accepted job has
 one result and every result is right; nothing is left in the end: no lease, no connection, no memory. SOAK_SECONDS: how
-long, 180 unless given. SEED: of the chaos, and of the clients."""
+long, 60 unless given. SEED: of the chaos, and of the clients."""
 import os
 import random
 import re

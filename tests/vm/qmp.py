@@ -14,7 +14,7 @@ def main():
         f = s.makefile('rw')
         f.readline()
 
-        def ask(name, **arguments):
+        def ask(name, /, **arguments):
             f.write(json.dumps({'execute': name, 'arguments': arguments}) + '\n')
             f.flush()
             while True:

@@ -119,11 +119,14 @@ int node_read(struct transport_dev *dev, uint64_t off, void *buf, uint32_t nbyte
 
 	if (dev->generic) {
 		ret = ng_rw(dev, false, off, nbytes, &iov, 1);
-		return ret > 0 ? -EIO : ret;
+		if (ret > 0)
+			return (ret & 0x7ff) == NVME_SC_INVALID_NS ? -ENODEV : -EIO;
+		return ret;
 	}
 	n = pread(dev->fd, buf, nbytes, (off_t)off);
+	/* How the block layer says Invalid Namespace: it has gone, and the node has not yet. */
 	if (n < 0)
-		return -errno;
+		return errno == EOPNOTSUPP ? -ENODEV : -errno;
 	/* A device that ends there is no accelerator, and small. */
 	return n == (ssize_t)nbytes ? 0 : -ENODEV;
 }

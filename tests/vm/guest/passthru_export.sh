@@ -160,6 +160,10 @@ taken_away() {
 	soon "  its commands end" 30 not kill -0 $pid
 	wait $pid
 	ok "  the others work" job_digest "$(ctrl_node "$c" 4)"
+	ok "  an accelerator goes, too" put net/namespaces/1/enable 0
+	fails "    the command says so" 'the device is gone' "$ACCEL" info "$(ctrl_node "$c" 1)"
+	fails "    by the generic node, too" 'the device is gone' "$ACCEL" info "$(generic "$(ctrl_node "$c" 1)")"
+	ok "  " put net/namespaces/1/enable 1
 	ok "  it comes again" put net/namespaces/16/enable 1
 	ok "  a rescan finds it" nvme ns-rescan "/dev/$c"
 	soon "  " 30 ctrl_node "$c" 16

@@ -6,26 +6,17 @@
 #include "kpriv.h"
 
 #define OP(name)	(1u << NVME_ACCEL_OP_##name)
-#define OPS_COMPRESS	(OP(COMPRESS) | OP(DECOMPRESS))
-#define OPS_EC		(OP(EC_ENCODE) | OP(EC_DECODE) | OP(EC_UPDATE) | OP(XOR) | OP(PQ_GEN))
-#define OPS_CIPHER	(OP(ENCRYPT) | OP(DECRYPT))
-#define OPS_SUM		(OP(DIGEST) | OP(CHECKSUM))
-#define OPS_MOVE	(OP(COPY) | OP(FILL) | OP(COMPARE) | OP(XOR) | OP(PQ_GEN))
 
-/* Beside its own work a namespace has what makes sense in one chain with it. */
-static const struct {
-	u16 type;
-	enum kprov_id main;		/* KP_N: none of the crypto API's */
-	u32 ops;
-} types[] = {
-	{ NVME_ACCEL_TYPE_COMPRESSION, KP_DEFLATE, OPS_COMPRESS | OPS_CIPHER | OPS_SUM },
-	{ NVME_ACCEL_TYPE_ERASURE, KP_N, OPS_EC | OPS_SUM },
-	{ NVME_ACCEL_TYPE_CIPHER, KP_GCM, OPS_CIPHER | OPS_SUM },
-	{ NVME_ACCEL_TYPE_DIGEST, KP_SHA256, OPS_SUM },
-	{ NVME_ACCEL_TYPE_CHECKSUM, KP_N, OPS_SUM },
-	{ NVME_ACCEL_TYPE_DATA, KP_N, OPS_MOVE | OPS_SUM },
-	{ NVME_ACCEL_TYPE_MULTI, KP_N, OPS_COMPRESS | OPS_EC | OPS_CIPHER | OPS_SUM | OPS_MOVE },
-};
+/* The algorithm of the crypto API that a type is for; KP_N: none. */
+static enum kprov_id main_of(u16 type)
+{
+	switch (type) {
+	case NVME_ACCEL_TYPE_COMPRESSION: return KP_DEFLATE;
+	case NVME_ACCEL_TYPE_CIPHER: return KP_GCM;
+	case NVME_ACCEL_TYPE_DIGEST: return KP_SHA256;
+	}
+	return KP_N;
+}
 
 int kengine_init(void)
 {
@@ -73,17 +64,15 @@ static void make_ops(struct kengine *ke)
 
 static int set_up(struct kengine *ke, const struct kengine_conf *conf, char *why)
 {
-	unsigned int i;
+	const struct wire_kind *kind = wire_kind_of(conf->type);
 	int rc;
 
-	for (i = 0; i < ARRAY_SIZE(types) && types[i].type != conf->type; i++)
-		;
-	if (i == ARRAY_SIZE(types)) {
+	if (!kind) {
 		snprintf(why, KENGINE_WHY_LEN, "no engines of type %u", conf->type);
 		return -EINVAL;
 	}
-	ke->ops = types[i].ops;
-	ke->main = types[i].main;
+	ke->ops = kind->ops;
+	ke->main = main_of(conf->type);
 	ke->window_bits = conf->window_bits ?: 15;
 	if (ke->window_bits < 9 || ke->window_bits > 15) {
 		snprintf(why, KENGINE_WHY_LEN, "a window of %u bits: 9 to 15 are possible", ke->window_bits);

@@ -14,7 +14,7 @@
 #include "../engine/engine.h"
 #include "../model/model.h"
 
-#define DEVICE_KINDS	7u		/* 1..7; 7 has all functions */
+#define DEVICE_KINDS	WIRE_NKINDS	/* 1..7; 7 has all functions */
 #define DEVICE_ALL	7u
 #define DEVICE_MAX_THREADS 64u
 #define DEVICE_MAX_SLOTS 4096u

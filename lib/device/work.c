@@ -326,7 +326,7 @@ static void log_no_thread(struct device *dev, int error)
 
 	if (!dev->opts.log)
 		return;
-	snprintf(message, sizeof(message), "%s: no thread for an engine: %s",
+	snprintf(message, sizeof(message), "software %s: no thread for an engine: %s",
 		 device_kind_name(dev->opts.kind), strerror(error));
 	dev->opts.log(dev->opts.log_arg, 1, message);
 }

@@ -186,4 +186,24 @@ const char *wire_type_name(uint16_t type);
 uint16_t wire_op_number(const char *name);
 uint16_t wire_alg_number(uint16_t op, const char *name);
 
+/* ---- The kinds of namespaces that software makes (kind.c) ---- */
+
+#define WIRE_NKINDS 7u
+
+struct wire_kind {
+	uint16_t type, subtype;
+	const char *word;		/* in configurations */
+	const char *what;		/* in a namespace's name, behind "software" and the like */
+	uint32_t ops;			/* 1 << enum nvme_accel_op */
+};
+
+extern const struct wire_kind wire_kinds[WIRE_NKINDS];
+/* NULL: no such kind. */
+const struct wire_kind *wire_kind_by_word(const char *word);
+const struct wire_kind *wire_kind_of(uint16_t type);
+/* Clears id and fills what they have in common; features, name and identifiers are the caller's, and the operations: */
+void wire_kind_id(const struct wire_kind *k, uint32_t nslot, uint8_t lbads, uint32_t neng, struct wire_id *id);
+/* Those of the n operations that the kind has, within id's maxin and maxout; ops may be id->ops. */
+void wire_kind_ops(const struct wire_kind *k, const struct wire_op *ops, unsigned int n, struct wire_id *id);
+
 #endif

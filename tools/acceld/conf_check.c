@@ -62,8 +62,10 @@ void conf_ns_defaults(struct conf_ns *ns)
 {
 	if (!ns->block)
 		ns->block = 512;
-	if (!*ns->name)
-		snprintf(ns->name, sizeof(ns->name), "%s", ns->kind == NS_RAM ? "RAM" : device_kind_name(ns->function));
+	if (!*ns->name && ns->kind == NS_RAM)
+		snprintf(ns->name, sizeof(ns->name), "RAM");
+	else if (!*ns->name)
+		snprintf(ns->name, sizeof(ns->name), "software %s", device_kind_name(ns->function));
 	if (ns->kind == NS_RAM)
 		return;
 	if (!ns->threads)

@@ -48,6 +48,7 @@ struct conf {
 	uint8_t *buf;			/* scratch of one half window at most */
 	size_t nbuf;
 	char msg[256];			/* why the rule at hand failed or was skipped */
+	bool late;			/* it failed by the time that something took */
 };
 
 /* A rule, or several that one exchange shows. */
@@ -67,6 +68,8 @@ int conf_run(struct tool *t, const char *only);
 /* ---- Verdicts ---- */
 
 int conf_fail(struct conf *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The same where a busy machine, which sends one command too late, could have caused it: the rule is tried again. */
+int conf_late(struct conf *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int conf_skip(struct conf *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* ---- Commands (conf_io.c): the NVMe status, or -errno of the path ---- */

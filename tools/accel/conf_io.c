@@ -23,6 +23,18 @@ int conf_fail(struct conf *c, const char *fmt, ...)
 	return v;
 }
 
+int conf_late(struct conf *c, const char *fmt, ...)
+{
+	va_list ap;
+	int v;
+
+	c->late = true;
+	va_start(ap, fmt);
+	v = verdict(c, CONF_FAIL, fmt, ap);
+	va_end(ap);
+	return v;
+}
+
 int conf_skip(struct conf *c, const char *fmt, ...)
 {
 	va_list ap;

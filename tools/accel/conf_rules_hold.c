@@ -78,7 +78,7 @@ static int wait_read(struct conf *c)
 	if (!rc)
 		rc = answered(c, &a, 1, in);
 	if (!rc && took_ms(&a) > c->id.holdmax_ms / 2 + HOLD_MS)
-		rc = conf_fail(c, "the end of the job did not answer the read (%u ms)", took_ms(&a));
+		rc = conf_late(c, "the end of the job did not answer the read (%u ms)", took_ms(&a));
 	return rc;
 }
 
@@ -127,7 +127,7 @@ static int wait_ended(struct conf *c)
 	if (!rc)
 		rc = answered(c, &a, 1, in);
 	if (!rc && c->id.holdmax_ms >= 200 && took_ms(&a) > c->id.holdmax_ms / 2)
-		rc = conf_fail(c, "a read about a job that has ended took %u ms", took_ms(&a));
+		rc = conf_late(c, "a read about a job that has ended took %u ms", took_ms(&a));
 	return rc;
 }
 
@@ -151,7 +151,7 @@ static int hold_max(struct conf *c)
 	if (!rc && st.state != NVME_ACCEL_ST_LOADING)
 		rc = conf_fail(c, "at HOLDMAX the read shows state %u", st.state);
 	if (!rc && (took_ms(&a) + 100 < c->id.holdmax_ms || took_ms(&a) > c->id.holdmax_ms + 2000))
-		rc = conf_fail(c, "held for %u ms, HOLDMAX is %u", took_ms(&a), c->id.holdmax_ms);
+		rc = conf_late(c, "held for %u ms, HOLDMAX is %u", took_ms(&a), c->id.holdmax_ms);
 	return rc;
 }
 
@@ -176,7 +176,7 @@ static int one_held(struct conf *c)
 	if (!rc)
 		rc = conf_must(c, b.rc, "a second read of the WAIT alias");
 	if (!rc && took_ms(&b) > c->id.holdmax_ms / 2)
-		rc = conf_fail(c, "a second read of the same slot was held for %u ms", took_ms(&b));
+		rc = conf_late(c, "a second read of the same slot was held for %u ms", took_ms(&b));
 	if (!rc)
 		rc = rest(c, 1, in);
 	conf_async_join(&a);
@@ -205,7 +205,7 @@ static int lease_end(struct conf *c)
 	if (!rc && sc < 0)
 		rc = conf_must(c, sc, "the held read");
 	if (!rc && took_ms(&a) > c->id.holdmax_ms / 2 + 50)
-		rc = conf_fail(c, "the end of the lease did not answer the read (%u ms)", took_ms(&a));
+		rc = conf_late(c, "the end of the lease did not answer the read (%u ms)", took_ms(&a));
 	return rc;
 }
 
@@ -225,7 +225,7 @@ static int wait_refused(struct conf *c, const uint8_t *block, uint16_t sc, const
 	if (!rc)
 		rc = conf_must(c, a.rc, "the held read");
 	if (!rc && took_ms(&a) > c->id.holdmax_ms / 2 + 50)
-		rc = conf_fail(c, "the refusal of the descriptor did not answer the read (%u ms)",
+		rc = conf_late(c, "the refusal of the descriptor did not answer the read (%u ms)",
 			       took_ms(&a));
 	return rc;
 }

@@ -19,6 +19,25 @@ struct tally {
 	struct json_object *list;
 };
 
+enum { TRIES = 4 };
+
+/* What a device does wrong it does wrong each time; what this machine did too late it hardly does so four times. */
+static int judge(struct conf *c, const struct conf_rule *rule)
+{
+	int v;
+
+	for (int i = 0; i < TRIES; i++) {
+		conf_lease_put(c, &c->lease);
+		memset(&c->lease, 0, sizeof(c->lease));
+		c->msg[0] = 0;
+		c->late = false;
+		v = rule->check(c);
+		if (v != CONF_FAIL || !c->late)
+			break;
+	}
+	return v;
+}
+
 static void run_rule(struct conf *c, const char *group, const struct conf_rule *rule, struct tally *tally)
 {
 	static const char *const verdicts[] = { "pass", "fail", "skip" };
@@ -26,9 +45,8 @@ static void run_rule(struct conf *c, const char *group, const struct conf_rule *
 	uint64_t start = tool_now_ns();
 	int v;
 
-	c->msg[0] = 0;
 	memset(&c->lease, 0, sizeof(c->lease));
-	v = rule->check(c);
+	v = judge(c, rule);
 	out_add_str(o, "group", group);
 	out_add_str(o, "rule", rule->name);
 	out_add_str(o, "ref", rule->ref);

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The debug kernel's tests of each algorithm (testmgr, with the random ones) on an accelerator; the test module under KASAN and
+# lockdep; allocations that fail.
+here=$(dirname "$0")
+. "$here/lib.inc"
+. "$here/passthru.inc"
+. "$here/debug.inc"
+. "$here/crypto.inc"
+
+# selftest DRIVER: what /proc/crypto says
+selftest() { awk -v d="$1" '$1 == "driver" { mine = $3 == d } mine && $1 == "selftest" { print $3; exit }' /proc/crypto; }
+selftested() { [ "$(selftest "$1")" = passed ]; }
+
+patience=300
+leaks_begin
+cr_load
+load_host
+if [ "${WHERE:-tcp}" = local ]; then
+	pt_load
+	cr_engine all
+	dev=$local_dev
+else
+	cr_acceld 1=all
+	dev=$tcp_dev
+fi
+ok "bind" cr_bind a "$dev" --threshold-min 0 --timeout 10000
+for d in $drivers; do
+	# Whoever asks for an algorithm waits for its tests.
+	ask "kind=$(kind_of "$d")" "driver=$d" rounds=1 min=4096 || fail "  $d can be had" "$(dmesg | tail -n 5)"
+	soon "testmgr: $d" 300 selftested "$d"
+done
+echo "# on the accelerator: $(accelerated); $(grep -E '^fallback' "$cdbg/stats" | xargs)"
+if [ "$(accelerated)" -gt 100 ]; then pass "  $(accelerated) requests of it on the accelerator"; else fail "  on the accelerator" "$(cat "$cdbg/stats")"; fi
+ct "rfc4106 above it" kind=aead "driver=rfc4106(gcm-aes-nvme-accel)" "reference=rfc4106(gcm_base(ctr(aes-generic),ghash-generic))" \
+	rounds=30 depth=4 max=20000 timeout=120
+for d in $drivers; do ct "$d" "kind=$(kind_of "$d")" "driver=$d" rounds="${ROUNDS:-60}" depth=16 threads=2 max=30000 timeout=120; done
+
+# Of what a user of the crypto API allocates and does, one of ten allocations fails; some runs do not begin.
+n=0 done=0
+for d in $drivers; do
+	for i in 1 2 3 4; do
+		failslab ask "kind=$(kind_of "$d")" "driver=$d" rounds=20 depth=4 max=20000 timeout=120 2>/dev/null
+		n=$((n + 1))
+		[ "$(told faults)" = "" ] || done=$((done + 1))
+		[ "$(told faults)" != 0 ] && [ -n "$(told faults)" ] && fail "$d with allocations that fail" "$(cat "$work/ct")"
+		: >"$work/ct"
+	done
+done
+pass "allocations that fail: $done of $n runs began, without a fault"
+failslab_probability=2
+for i in 1 2 3 4; do
+	failslab cr_bind "f$i" "$dev" >/dev/null 2>&1
+	cr_unbind "f$i" >/dev/null 2>&1
+done
+pass "  bindings of a device that is in use, with allocations that fail"
+cr_unbind a
+for i in 1 2 3 4 5 6; do
+	failslab cr_bind a "$dev" --threshold-min 0 >/dev/null 2>&1
+	cr_unbind a >/dev/null 2>&1
+done
+ok "  bind after that" cr_bind a "$dev" --threshold-min 0 --timeout 10000
+ct "  works" kind=acomp driver=deflate-nvme-accel rounds=30 depth=8 max=20000 timeout=120
+ok "unbind" cr_unbind a
+ok "rmmod" rmmod nvme_accel_crypto
+leaks "nothing has leaked"
+finish

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The kernel module nvme-accel-passthru in stock kernels: configfs, forwarding, engines, export by the inbox target,
 # limits, life under load, hostile peers, torture. test_passthru.sh [-k LINE]... [PART]...
-# Parts: engines config local export peer life torture; without any all on 6.12, and on 6.1, which is slower here and has no
+# Parts: engines config local export nvmet peer life torture; without any all on 6.12, and on 6.1, which is slower here and has no
 # nvmet passthru, engines and config. What is named runs on the kernels that are named, or both.
 #   MODULES          the directory of the module, if it is not to be built for the kernel
 #   ROUNDS           how often a thing that goes comes back under load (1)
@@ -91,7 +91,7 @@ for kernel in ${kernels:-6.12 6.1}; do
 	77) skip "modules for $kernel" "$(tail -n 1 "$work/modules-err")"; continue ;;
 	*) fail "modules for $kernel are built" "$(tail -n 20 "$work/modules-err")"; continue ;;
 	esac
-	tests=${named:-engines config local export peer life torture}
+	tests=${named:-engines config local export nvmet peer life torture}
 	case $named$kernel in 6.1) tests="engines config" ;; esac
 	wanted engines && guest "engines on $kernel" "$kernel" engines -e MODULES="$modules" -t 600
 	wanted config && pt_guest configuration "$kernel" passthru_config -t 900
@@ -99,6 +99,7 @@ for kernel in ${kernels:-6.12 6.1}; do
 	wanted life && pt_guest life "$kernel" passthru_life -t 1200 -e ROUNDS="${ROUNDS:-1}"
 	[ "$kernel" = 6.1 ] && continue		# Debian's 6.1 has no nvmet passthru
 	wanted export && pt_guest export "$kernel" passthru_export -t 1500
+	wanted nvmet && pt_guest "behind the inbox target" "$kernel" passthru_nvmet -t 600
 	wanted peer && pt_peer "$kernel"
 	wanted torture && pt_guest torture "$kernel" passthru_torture -t $((${TORTURE_SECONDS:-60} + 200)) \
 		-e TORTURE_SECONDS="${TORTURE_SECONDS:-60}"

@@ -17,7 +17,7 @@ struct accel_buf;
 /**
  * nbytes of zeroed memory, page aligned. dev may be NULL without ACCEL_BUF_P2P. -ENOMEM, -EINVAL.
  * With ACCEL_BUF_P2P it is in the memory of a controller (CMB) that dev reaches, for direct I/O of NVMe namespaces on
- * PCI: the kernel's own (CONFIG_PCI_P2PDMA), or that of nvme-accel-p2pdma with user_pages=1. The processor's accesses
+ * PCI: the kernel's own (CONFIG_PCI_P2PDMA), or that of nvme-accel-p2pdma with allow_user_pages=1. The processor's accesses
  * are slow, its contents are undefined, and a controller reset may lose them. -ENOTSUP: dev reaches none; -EADDRNOTAVAIL:
  * there is some, but the kernel gives slots and no pointers: accel_copy_range() and accel_run_range() use them; -ENOSPC: it is
  * in use; -EACCES: root only.

@@ -14,7 +14,7 @@ enum accel_p2p_tier {
 	ACCEL_P2P_TIER_NONE = 0,	/**< nobody */
 	ACCEL_P2P_TIER_KERNEL = 1,	/**< the kernel (CONFIG_PCI_P2PDMA): pointers */
 	ACCEL_P2P_TIER_SLOTS = 2,	/**< nvme-accel-p2pdma: copies, no pointers */
-	ACCEL_P2P_TIER_MAPPED = 3,	/**< the same with user_pages=1: pointers, for root */
+	ACCEL_P2P_TIER_MAPPED = 3,	/**< the same with allow_user_pages=1: pointers, for root */
 };
 
 #define ACCEL_P2P_CMB_READ	(1u << 0)	/**< its CMB takes what devices read (RDS) */

@@ -91,10 +91,12 @@ static void list_text(FILE *f, struct json_object *root)
 		{ 0 },
 	};
 	struct json_object *all = json_object_new_array(), *peers;
+	bool memory = false;
 
 	out_table(f, root, columns, "no NVMe controller on PCI");
 	for (size_t i = 0; i < json_object_array_length(root); i++) {
 		json_object_object_get_ex(json_object_array_get_idx(root, i), "peers", &peers);
+		memory = memory || json_object_array_length(peers);
 		for (size_t k = 0; k < json_object_array_length(peers); k++)
 			json_object_array_add(all, json_object_get(json_object_array_get_idx(peers, k)));
 	}
@@ -102,6 +104,9 @@ static void list_text(FILE *f, struct json_object *root)
 		fputc('\n', f);
 		out_table(f, all, peer_columns, NULL);
 	}
+	if (!memory && json_object_array_length(root) > 1)
+		fputs("no controller memory is shown (most kernels show it only while nvme-accel-p2pdma is loaded: modprobe "
+		      "nvme-accel-p2pdma)\n", f);
 	json_object_put(all);
 }
 

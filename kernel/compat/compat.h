@@ -62,6 +62,20 @@ static inline void *compat_crypto_data(void *data) { return data; }
 #define compat_vm_flags_set(vma, flags) vm_flags_set(vma, flags)
 #endif
 
+/*
+ * Before a task's plug is put aside: since 6.9 a plug may remember the time, until its task is scheduled away, which then
+ * looks at the plug that is in place, even where there is none.
+ */
+static inline void compat_plug_forget_time(struct blk_plug *plug)
+{
+#ifdef PF_BLOCK_TS
+	if (plug) {
+		plug->cur_ktime = 0;
+		current->flags &= ~PF_BLOCK_TS;
+	}
+#endif
+}
+
 /* get_unaligned() moved. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
 #include <asm/unaligned.h>

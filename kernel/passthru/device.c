@@ -170,6 +170,7 @@ static blk_status_t device_queue(struct nap_ns *ns, struct nap_req *r)
 	struct blk_plug *plug = current->plug;
 	blk_status_t ret;
 
+	compat_plug_forget_time(plug);
 	current->plug = NULL;
 	rcu_read_lock();
 	ret = forward(ns->priv, ns, r);

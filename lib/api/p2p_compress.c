@@ -1,175 +1,25 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Compression of a range of a device or file to another. By peers: one job a chunk, whose gzip member goes from the
+ * Compression of a range of a device or file to another, by peers: one job a chunk, whose gzip member goes from the
  * accelerator to the slot to the destination. Members begin at blocks, because devices write blocks: an empty member
  * with an extra field (RFC 1952, 2.3.1.1) fills what is left of the last one. Only that block passes through memory.
- * Through memory it is a stream, as of any file.
+ * Where that cannot be, or ends before, all of it is done through memory: p2p_stream.c.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "p2p_exec.h"
+#include "p2p_jobs.h"
 
 #define JOB_MS		30000
 #define LEASE_MS	10000
 #define EMPTY_NBYTES	22u		/* of an empty member without an extra field's contents */
-#define STREAM_NBYTES	(1u << 20)
-
-struct copy_jobs {
-	struct accel_dev *dev;
-	struct accel_plan *plan;
-	uint32_t level;
-	bool cancelled;
-
-	/* By peers. */
-	struct exec exec;
-	uint64_t out_pos;		/* of the next member, in the destination's range */
-	uint64_t in_pos, in_len, out_max;	/* of the job under way */
-	uint32_t blk;			/* members begin at multiples of it */
-	uint8_t *bounce;		/* two blocks */
-
-	/* Through memory. */
-	struct accel_stream *stream;
-	uint8_t *in, *out;
-	size_t out_fill;
-	bool finished;
-};
+#define IN_MIN		(64u << 10)	/* of a job that is made smaller so that its output fits a piece of a file */
 
 static uint64_t up(uint64_t n, uint64_t to)
 {
 	return (n + to - 1) / to * to;
-}
-
-/* ---- Through memory ---- */
-
-static int stream_start(struct accel_copy *c)
-{
-	struct accel_stream_opts so = ACCEL_INIT(struct accel_stream_opts);
-	struct copy_jobs *j = c->jobs;
-
-	so.kind = ACCEL_STREAM_COMPRESS;
-	so.alg = ACCEL_GZIP;
-	so.level = j->level;
-	if (!j->in && posix_memalign((void **)&j->in, NVME_ACCEL_PAGE, 2 * STREAM_NBYTES)) {
-		j->in = NULL;
-		return -ENOMEM;
-	}
-	j->out = j->in + STREAM_NBYTES;
-	return accel_stream_open(j->dev, &so, &j->stream);
-}
-
-static int write_at(const struct p2p_end *e, const uint8_t *p, size_t n, uint64_t at)
-{
-	bool whole = e->direct && !((e->off + at) & (e->block - 1)) && !(n & (e->block - 1));
-	size_t done = 0;
-	ssize_t ret;
-
-	while (done < n) {
-		ret = pwrite(whole ? e->fd : e->plain, p + done, n - done, (off_t)(e->off + at + done));
-		if (ret < 0 && errno == EINTR)
-			continue;
-		if (ret <= 0)
-			return ret ? -errno : -ENOSPC;
-		done += (size_t)ret;
-	}
-	return 0;
-}
-
-/* All of what is filled; a device's last block with zeros behind. */
-static int flush_out(struct accel_copy *c)
-{
-	struct copy_jobs *j = c->jobs;
-	size_t n = j->out_fill;
-	int ret;
-
-	if (c->dst.is_block && n & (c->dst.block - 1)) {
-		memset(j->out + n, 0, c->dst.block - (n & (c->dst.block - 1)));
-		n = up(n, c->dst.block);
-	}
-	if ((c->dst.is_block || c->dst.nbytes) && j->out_pos + n > c->dst.nbytes)
-		return -ENOSPC;
-	ret = write_at(&c->dst, j->out, n, j->out_pos);
-	j->out_pos += n;
-	c->out_nbytes += j->out_fill;
-	c->memory_nbytes += j->out_fill;
-	j->out_fill = 0;
-	return ret;
-}
-
-/* Takes what the stream has; wait: at the end. 1: the end. */
-static int drain(struct accel_copy *c, bool wait)
-{
-	struct copy_jobs *j = c->jobs;
-	const void *p;
-	ssize_t n;
-	int ret;
-
-	while ((n = accel_stream_peek(j->stream, &p, wait)) > 0) {
-		size_t take = BASE_MIN((size_t)n, STREAM_NBYTES - j->out_fill);
-
-		memcpy(j->out + j->out_fill, p, take);
-		accel_stream_consume(j->stream, take);
-		j->out_fill += take;
-		ret = j->out_fill == STREAM_NBYTES ? flush_out(c) : 0;
-		if (ret)
-			return ret;
-	}
-	return n < 0 ? (int)n : wait ? 1 : 0;
-}
-
-static int read_some(struct accel_copy *c, size_t *got)
-{
-	struct p2p_end *e = &c->src;
-	uint64_t at = e->off + c->main_nbytes;
-	size_t n = (size_t)BASE_MIN(e->nbytes - c->main_nbytes, (uint64_t)STREAM_NBYTES);
-	bool whole = e->direct && !(at & (e->block - 1));
-	ssize_t ret = pread(whole ? e->fd : e->plain, c->jobs->in, whole ? up(n, e->block) : n, (off_t)at);
-
-	*got = ret > 0 ? BASE_MIN((size_t)ret, n) : 0;
-	return ret > 0 ? 0 : ret ? -errno : -ENODATA;
-}
-
-static int feed(struct accel_copy *c, size_t n)
-{
-	struct copy_jobs *j = c->jobs;
-	size_t done = 0;
-	int ret = 0;
-
-	while (done < n && !ret) {
-		ssize_t took = accel_stream_write(j->stream, j->in + done, n - done);
-
-		if (took >= 0)
-			done += (size_t)took;
-		ret = took < 0 && took != -EAGAIN ? (int)took : drain(c, false);
-	}
-	c->main_nbytes += n;
-	c->memory_nbytes += n;
-	return ret;
-}
-
-static int stream_step(struct accel_copy *c)
-{
-	struct accel_stream_info info;
-	struct copy_jobs *j = c->jobs;
-	size_t n = 0;
-	int ret;
-
-	if (j->cancelled)
-		return -ECANCELED;
-	if (c->main_nbytes < c->src.nbytes) {
-		ret = read_some(c, &n);
-		return ret ? ret : feed(c, n);
-	}
-	ret = accel_stream_finish(j->stream);
-	if (!ret)
-		ret = drain(c, true);
-	if (ret == 1)
-		ret = flush_out(c);
-	if (!ret && !accel_stream_info(j->stream, &info))
-		c->njobs = info.jobs;
-	return ret ? ret : 1;
 }
 
 static int jobs_memory(struct accel_copy *c)
@@ -182,11 +32,10 @@ static int jobs_memory(struct accel_copy *c)
 	copy_leave_way(c);
 	c->mode = COPY_MEMORY;
 	c->main_nbytes = c->p2p_nbytes = c->memory_nbytes = c->out_nbytes = c->njobs = 0;
+	c->dst.nbytes = j->dst_nbytes;
 	j->out_pos = 0;
-	return stream_start(c);
+	return copy_stream_start(c);
 }
-
-/* ---- By peers ---- */
 
 /* n bytes that decompress to nothing; n at least EMPTY_NBYTES. */
 static void empty_member(uint8_t *p, size_t n)
@@ -210,37 +59,67 @@ static void empty_member(uint8_t *p, size_t n)
 static int fill_block(struct accel_copy *c, uint64_t end)
 {
 	struct copy_jobs *j = c->jobs;
+	const struct p2p_piece *p = &j->dst[j->dst_at];
 	size_t used = (size_t)(end & (j->blk - 1)), room = j->blk - used, n;
-	uint64_t at = c->dst.off + end - used;
+	uint64_t at = p->phys + (end - used - p->off);
 
 	if (!used)
 		return 0;
 	n = room < EMPTY_NBYTES ? room + j->blk : room;
-	if (pread(c->dst.fd, j->bounce, j->blk, (off_t)at) != (ssize_t)j->blk)
+	if (end + n > p->off + p->nbytes)
+		return -ENOSPC;
+	if (pread(c->dst.disk, j->bounce, j->blk, (off_t)at) != (ssize_t)j->blk)
 		return -EIO;
 	empty_member(j->bounce + used, n);
-	if (pwrite(c->dst.fd, j->bounce, used + n, (off_t)at) != (ssize_t)(used + n))
+	if (pwrite(c->dst.disk, j->bounce, used + n, (off_t)at) != (ssize_t)(used + n))
 		return -EIO;
 	c->memory_nbytes += j->blk + used + n;
 	j->out_pos = end + n;
 	return 0;
 }
 
+/* The piece that has byte pos of a range, and how much there is from there; NULL: none. */
+static const struct p2p_piece *piece_at(const struct p2p_piece *list, size_t n, size_t *at, uint64_t pos, uint64_t *left)
+{
+	while (*at < n && pos >= list[*at].off + list[*at].nbytes)
+		(*at)++;
+	if (*at == n)
+		return NULL;
+	*left = list[*at].off + list[*at].nbytes - pos;
+	return &list[*at];
+}
+
+/* Bytes of output, and what fills its last block: at most two blocks. */
+static uint64_t out_room(const struct copy_jobs *j, uint64_t in_len)
+{
+	return up(up(accel_bound(j->plan, in_len), j->exec.block), j->blk) + 2ull * j->blk;
+}
+
+/* In the last piece the output may be as long as what is left; before, a job is made small enough for its piece. */
 static int next_job(struct accel_copy *c)
 {
 	struct copy_jobs *j = c->jobs;
-	uint64_t room = c->dst.nbytes - j->out_pos, bound;
+	uint64_t left, room = 0, bound;
+	const struct p2p_piece *src = piece_at(j->src, j->nsrc, &j->src_at, j->in_pos, &left);
+	const struct p2p_piece *dst = piece_at(j->dst, j->ndst, &j->dst_at, j->out_pos, &room);
 	struct exec_job job = { .plan = j->plan, .timeout_ms = JOB_MS };
 
-	j->in_len = BASE_MIN(c->src.nbytes - j->in_pos, (uint64_t)c->o.chunk_nbytes);
+	room &= ~(uint64_t)(j->blk - 1);
+	if (!src || !dst || !room)
+		return -ENOSPC;
+	j->in_len = BASE_MIN(left, (uint64_t)c->o.chunk_nbytes);
+	while (j->dst_at + 1 < j->ndst && out_room(j, j->in_len) > room) {
+		j->in_len = j->in_len / 2 & ~4095ull;
+		if (j->in_len < IN_MIN)
+			return -EXDEV;
+	}
 	bound = accel_bound(j->plan, j->in_len);
-	job.src_off = c->src.off + j->in_pos;
+	job.src_off = src->phys + (j->in_pos - src->off);
 	job.in_len = j->in_len;
-	job.dst_off = c->dst.off + j->out_pos;
-	job.dst_max = BASE_MIN(up(up(bound, j->exec.block), j->blk), room & ~(uint64_t)(j->blk - 1));
+	job.dst_off = dst->phys + (j->out_pos - dst->off);
+	job.dst_max = BASE_MIN(up(up(bound, j->exec.block), j->blk), room);
 	job.out_max = j->out_max = BASE_MIN(bound, job.dst_max);
-	/* Behind the last member there must be room for what fills its block. */
-	return job.dst_max ? exec_start(&j->exec, c, &job) : -ENOSPC;
+	return exec_start(&j->exec, c, &job);
 }
 
 static int job_outcome(const struct accel_result *r)
@@ -273,25 +152,38 @@ static int job_done(struct accel_copy *c, const struct accel_result *r)
 	j->in_pos += j->in_len;
 	c->main_nbytes = j->in_pos;
 	c->out_nbytes = end;
-	if (j->in_pos == c->src.nbytes)
+	if (j->in_pos == c->src.nbytes) {
+		p2p_end_written(&c->dst);
 		return 1;
+	}
 	j->out_pos = end;
-	ret = end + 2 * j->blk > c->dst.nbytes ? -ENOSPC : fill_block(c, end);
+	ret = fill_block(c, end);
+	if (!ret && (p2p_end_wanted(&c->src) || p2p_end_wanted(&c->dst)))
+		ret = -EBUSY;
 	return ret ? ret : next_job(c);
 }
 
 /* What ends the way by peers, and is done through memory instead. */
 static int peers_failed(struct accel_copy *c, int ret)
 {
-	if (c->jobs->cancelled)
+	struct copy_jobs *j = c->jobs;
+
+	if (j->cancelled)
 		return -ECANCELED;
 	if (ret == -ESTALE && !c->again) {
 		c->again = true;
 		return next_job(c);
 	}
-	if (ret == -ENOSPC || ret == -ENOMEM)
+	if (ret == -ENOMEM || (ret == -ENOSPC && j->dst_nbytes))
 		return ret;
-	p2p_because(&c->why, 0, "a job between the devices failed: %s", accel_strerror(ret));
+	if (ret == -ENOSPC)
+		p2p_because(&c->why, 0, "%s is shorter than the output, and blocks must be there before", c->dst.name);
+	else if (ret == -EBUSY)
+		p2p_because(&c->why, 0, "somebody else opened one of the files meanwhile");
+	else if (ret == -EXDEV)
+		p2p_because(&c->why, 0, "%s is in too many pieces", c->dst.name);
+	else
+		p2p_because(&c->why, 0, "a job between the devices failed: %s", accel_strerror(ret));
 	return jobs_memory(c);
 }
 
@@ -307,7 +199,7 @@ static int peers_step(struct accel_copy *c, int timeout_ms)
 
 int copy_jobs_step(struct accel_copy *c, int timeout_ms)
 {
-	return c->mode == COPY_JOBS ? peers_step(c, timeout_ms) : stream_step(c);
+	return c->mode == COPY_JOBS ? peers_step(c, timeout_ms) : copy_stream_step(c);
 }
 
 void copy_jobs_cancel(struct accel_copy *c)
@@ -329,48 +221,72 @@ void copy_jobs_free(struct accel_copy *c)
 	accel_plan_unref(j->plan);
 	free(j->in);
 	free(j->bounce);
+	free(j->src);
+	free(j->dst);
 	accel_dev_close(j->dev);
 	free(j);
 	c->jobs = NULL;
 }
 
-/* Jobs go straight to devices: a file's blocks are not one piece in general, and its tail is no block. */
-static int peers_possible(struct accel_copy *c)
+/*
+ * Where both ranges are. A file's last block is a whole one on its disk, a device's end is what it is; a destination that is
+ * a file ends where it ends now.
+ */
+static int map_ends(struct accel_copy *c)
 {
 	struct copy_jobs *j = c->jobs;
+	uint64_t mask = j->dev->info.block_nbytes - 1;
+	int ret;
 
-	if (!c->src.is_block || !c->dst.is_block)
-		p2p_because(&c->why, 0, "jobs go from device to device, and %s is a file",
-			    c->src.is_block ? c->dst.name : c->src.name);
-	else if (c->src.nbytes % j->dev->info.block_nbytes)
+	if (c->src.is_block && c->src.nbytes & mask) {
 		p2p_because(&c->why, 0, "%s: the length is no multiple of the accelerator's blocks", c->src.name);
-	else
-		return 0;
-	return -EREMOTEIO;
+		return -EREMOTEIO;
+	}
+	if ((c->src.off & (c->src.block - 1)) || (c->dst.off & (c->dst.block - 1))) {
+		p2p_because(&c->why, 0, "the offsets are no whole blocks");
+		return -EREMOTEIO;
+	}
+	if (!c->dst.nbytes && c->dst.size > c->dst.off)
+		c->dst.nbytes = c->dst.size - c->dst.off;
+	if (!c->dst.nbytes) {
+		p2p_because(&c->why, 0, "%s is empty, and blocks must be there before", c->dst.name);
+		return -EREMOTEIO;
+	}
+	ret = p2p_end_map(&c->src, &j->src, &j->nsrc, &c->why);
+	return ret ? ret : p2p_end_map(&c->dst, &j->dst, &j->ndst, &c->why);
+}
+
+/* Slots for the longest job, and the first one. */
+static int peers_first(struct accel_copy *c)
+{
+	struct copy_jobs *j = c->jobs;
+	uint64_t chunk = BASE_MIN((uint64_t)c->o.chunk_nbytes, j->dev->info.max_in & ~4095ull);
+	int ret;
+
+	j->blk = BASE_MAX(c->dst.block, 512u);
+	if (posix_memalign((void **)&j->bounce, NVME_ACCEL_PAGE, 2 * (size_t)BASE_MAX(j->blk, NVME_ACCEL_PAGE))) {
+		j->bounce = NULL;
+		return -ENOMEM;
+	}
+	c->o.depth = 1;
+	c->o.chunk_nbytes = (uint32_t)chunk;
+	c->slot_nbytes = (uint32_t)exec_slot_nbytes(&j->exec, chunk, accel_bound(j->plan, chunk));
+	ret = copy_way_module(c, j->exec.fd);
+	return ret ? ret : next_job(c);
 }
 
 static int peers_start(struct accel_copy *c)
 {
 	struct copy_jobs *j = c->jobs;
-	int ret = peers_possible(c);
+	int ret = exec_open(&j->exec, j->dev, LEASE_MS, &c->why);
 
 	if (!ret)
-		ret = exec_open(&j->exec, j->dev, LEASE_MS, &c->why);
-	if (ret)
-		return ret;
-	j->blk = BASE_MAX(c->dst.block, 512u);
-	if (posix_memalign((void **)&j->bounce, NVME_ACCEL_PAGE, 2 * (size_t)BASE_MAX(j->blk, NVME_ACCEL_PAGE)))
-		return -ENOMEM;
-	c->o.depth = 1;
-	c->o.chunk_nbytes = (uint32_t)BASE_MIN((uint64_t)c->o.chunk_nbytes, j->dev->info.max_in & ~4095ull);
-	c->slot_nbytes = (uint32_t)exec_slot_nbytes(&j->exec, c->o.chunk_nbytes,
-						    accel_bound(j->plan, c->o.chunk_nbytes));
-	ret = copy_way_module(c, j->exec.fd);
+		ret = map_ends(c);
 	if (!ret)
-		ret = next_job(c);
+		ret = peers_first(c);
 	if (!ret)
 		c->mode = COPY_JOBS;
-	else if (ret != -ENOMEM && ret != -ENOSPC && ret != -EREMOTEIO) {
+	else if (ret != -ENOMEM && ret != -EREMOTEIO && (ret != -ENOSPC || !j->dst_nbytes)) {
 		p2p_because(&c->why, 0, "the module does not start the job: %s", accel_strerror(ret));
 		ret = -EREMOTEIO;
 	}
@@ -395,6 +311,7 @@ static int jobs_start(struct accel_copy *c, struct accel_dev *dev, unsigned int 
 		return -ENOMEM;
 	j->dev = accel_dev_ref(dev);
 	j->level = level;
+	j->dst_nbytes = c->dst.nbytes;
 	j->exec.fd = -1;
 	j->exec.which = UINT32_MAX;
 	ret = make_plan(j);

@@ -168,7 +168,7 @@ struct p2p_end {
 	uint64_t ino;			/* of a file */
 	uint64_t rdev;			/* of the device, or of that below the file's system */
 	char disk_name[P2P_NAME];	/* "nvme0n1p1" */
-	int disk;			/* its node, opened as the module wants it; -1: not open */
+	int disk;			/* its node, opened as the module wants it, for direct I/O; -1: not open */
 	bool leased;			/* meanwhile only plain is open, which may not be the second file */
 	struct p2p_ctrl ctrl;
 	struct p2p_why no_peer;		/* text: why it is none */

@@ -152,8 +152,11 @@ void p2p_judge(const struct p2p_chain *a, const struct p2p_chain *b, bool kernel
 	memset(v, 0, sizeof(*v));
 	v->common = shared(a, b);
 	if (v->common == a->n && v->common == b->n) {
-		v->answer = P2P_YES;
 		v->path = NVME_ACCEL_P2P_PATH_SELF;
+		/* Translated addresses are none of its own memory's. */
+		if (!kernel && !judge_iommu(a, b, v))
+			return;
+		v->answer = P2P_YES;
 		say(v->why, "they are one device");
 	} else if (below_switch(a, v->common)) {
 		judge_switch(a, b, kernel, v);

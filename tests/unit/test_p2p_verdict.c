@@ -219,6 +219,8 @@ static void test_iommu(void **state)
 	assert_int_equal(v.reason, NVME_ACCEL_P2P_R_IOMMU);
 	assert_non_null(strstr(v.why, "DMA-FQ"));
 	assert_non_null(strstr(v.way_out, "iommu=pt"));
+	/* Nor does a device see its own memory then. */
+	assert_int_equal(judge(b, b, false, false).answer, P2P_NO);
 	/* The kernel's own p2pdma uses addresses of the bus below a switch. */
 	assert_int_equal(judge(a, b, true, false).answer, P2P_YES);
 }

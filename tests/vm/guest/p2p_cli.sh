@@ -131,6 +131,18 @@ n=$(sed -n '1s/.*: \([0-9]*\) bytes$/\1/p' "$work/out")
 dd if="$B_" iflag=skip_bytes,count_bytes skip=1M count="$n" bs=64k status=none of="$work/out.gz"
 gunzip -c "$work/out.gz" 2>"$work/err" | cmp - "$work/data" && pass "  gunzip agrees" || fail "  gunzip agrees" "$n bytes" "$(cat "$work/err")"
 fails "a destination that is too small" 'too small' "$ACCEL" compress -D "$acc" --p2p --no-fallback "$A:0:6M" -o "$B_:1M:1M"
+if mke2fs -q -F -t ext4 "$B_" 2>"$work/err" && mount "$B_" "$work/mnt"; then
+	head -c 4000001 "$work/data" >"$work/mnt/in"
+	dd if=/dev/zero of="$work/mnt/out.gz" bs=1M count=6 status=none
+	sync
+	ok "the same from a file to a file" "$ACCEL" compress -v -f -D "$acc" --p2p --no-fallback "$work/mnt/in" -o "$work/mnt/out.gz"
+	sed 's/^/# /' "$work/out"
+	gunzip -c "$work/mnt/out.gz" 2>"$work/err" | cmp - "$work/mnt/in" && pass "  gunzip agrees" || fail "  gunzip agrees" "$(cat "$work/err")"
+	ok "  a file that is not there yet: through memory" "$ACCEL" compress -D "$acc" --p2p "$work/mnt/in" -o "$work/mnt/new.gz"
+	gunzip -c "$work/mnt/new.gz" 2>"$work/err" | cmp - "$work/mnt/in" && pass "  gunzip agrees" || fail "  gunzip agrees" "$(cat "$work/err")"
+	umount "$work/mnt"
+	ok "  the file system is whole" e2fsck -fn "$B_"
+fi
 pt_down card && pt_rm card && pt_unload
 ok "the module goes" rmmod nvme_accel_p2pdma
 finish

@@ -50,11 +50,13 @@ for f in Documentation/examples/*.c; do
 	check "$(basename "$f") compiles" example "$f"
 done
 run_compress() { "$work/compress" <README.md 2>/dev/null | gunzip -c | cmp - README.md; }
+run_p2p() { : >"$work/copy" && "$work/p2p" README.md "$work/copy" >/dev/null && cmp README.md "$work/copy"; }
 run_quiet() { "$@" >/dev/null; }
 check "example compress runs, gunzip agrees" run_compress
 check "example queue runs" run_quiet "$work/queue" README.md
 check "example erasure runs" run_quiet "$work/erasure"
 check "example lock runs" run_quiet "$work/lock"
+check "example p2p runs" run_p2p
 mkdir "$work/man3"
 check "manual pages of the calls are made" python3 scripts/mkman3.py include/accel "$work/man3"
 for f in "$work"/man3/*.3; do

@@ -4,6 +4,7 @@
 here=$(dirname "$0")
 . "$here/lib.inc"
 . "$here/passthru.inc"
+. "$here/debug.inc"
 
 # tested WORD...: by passthru_config.py, whose lines are ours
 tested() {
@@ -83,6 +84,7 @@ writers() {
 	is "  only the emulator's controllers are left" "$before" "$(ls /sys/class/nvme)"
 }
 
+leaks_begin
 pt_load
 modprobe nvme
 within 30 by_serial lower || { fail "the emulator's controller is there"; finish; }
@@ -97,4 +99,5 @@ ok "the module goes" pt_unload
 is "  and its debugfs directory" "" "$(ls -d "$dbg" 2>/dev/null)"
 ok "  and comes again" insmod "$MODULES/nvme-accel-passthru.ko"
 ok "  and goes" pt_unload
+leaks "nothing has leaked"
 finish

@@ -4,6 +4,7 @@
 here=$(dirname "$0")
 . "$here/lib.inc"
 . "$here/passthru.inc"
+. "$here/debug.inc"
 . "$here/verbs.inc"
 . "$here/passthru_verbs.inc"
 # One block device for each controller: two hosts are two, and not two paths of one.
@@ -176,6 +177,7 @@ taken_away() {
 	soon "  no node is left" 20 not node $far 16
 }
 
+leaks_begin
 pt_load
 load_host
 load_files
@@ -197,4 +199,5 @@ ok "the module goes" pt_unload
 ok "nvme disconnect" disconnect
 stop_daemon
 [ "$bad" -eq 0 ] || sed 's/^/# acceld: /' "$log" | tail -n 20
+leaks "nothing has leaked"
 finish

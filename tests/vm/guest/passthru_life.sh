@@ -4,6 +4,7 @@
 here=$(dirname "$0")
 . "$here/lib.inc"
 . "$here/passthru.inc"
+. "$here/debug.inc"
 rounds=${ROUNDS:-1}
 
 # writer NAME NODE: fio in the background; $work/fio.NAME, $work/fio.NAME.pid
@@ -171,6 +172,7 @@ fabric_goes() {
 	ok "  the engine works" job_digest "$(pt_node up 30)"
 }
 
+leaks_begin
 pt_load
 modprobe nvme
 load_host
@@ -193,4 +195,5 @@ ok "the controller is taken away" pt_rm up
 ok "the module goes" pt_unload
 kill -TERM "$daemon"
 [ "$bad" -eq 0 ] || sed 's/^/# acceld: /' "$log" | tail -n 20
+leaks "nothing has leaked"
 finish

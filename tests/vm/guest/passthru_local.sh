@@ -4,6 +4,7 @@
 here=$(dirname "$0")
 . "$here/lib.inc"
 . "$here/passthru.inc"
+. "$here/debug.inc"
 . "$here/passthru_verbs.inc"
 . "$here/passthru_limits.inc"
 
@@ -107,6 +108,7 @@ engines() {
 	ok "  taken away" pt_rm soft
 }
 
+leaks_begin
 pt_load
 modprobe nvme
 load_host
@@ -132,4 +134,5 @@ ok "the module goes" pt_unload
 ok "nvme disconnect" disconnect
 stop_daemon
 [ "$bad" -eq 0 ] || sed 's/^/# acceld: /' "$log" | tail -n 20
+leaks "nothing has leaked"
 finish

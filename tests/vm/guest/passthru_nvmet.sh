@@ -4,6 +4,7 @@
 here=$(dirname "$0")
 . "$here/lib.inc"
 . "$here/passthru.inc"
+. "$here/debug.inc"
 # One block device for each controller.
 multipath=N
 far=nqn.2026-11.local.accel:far
@@ -107,6 +108,7 @@ off_on() {
 }
 connect_disconnect() { far_connect >/dev/null && nvme disconnect -n $far >/dev/null && within 20 far_gone; }
 
+leaks_begin
 pt_load
 modprobe nvme
 load_host
@@ -130,4 +132,5 @@ ok "the port goes" pt_unport 1
 ok "the subsystem goes" pt_unexport $far
 ok "the controller goes" pt_rm disk
 ok "the module goes" pt_unload
+leaks "nothing has leaked"
 finish

@@ -4,6 +4,7 @@
 here=$(dirname "$0")
 . "$here/lib.inc"
 . "$here/passthru.inc"
+. "$here/debug.inc"
 multipath=N
 far=nqn.2026-11.local.accel:far
 
@@ -23,6 +24,7 @@ attack() {
 	if [ "$(sed -n 's/^slowest //p' "$work/peer")" -lt 15000 ]; then pass "  each was answered"; else fail "  each was answered" "$(grep slowest "$work/peer")"; fi
 }
 
+leaks_begin
 pt_load
 modprobe nvme
 load_host
@@ -55,4 +57,5 @@ is "the lower controller's other namespace is as it was" "$sum" "$(dd if="$(node
 is "nothing is in flight" 0 "$(pt_stat victim 3 inflight)"
 ok "the controller is taken away" pt_rm victim
 ok "the module goes" pt_unload
+leaks "nothing has leaked"
 finish

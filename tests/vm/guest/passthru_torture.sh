@@ -4,6 +4,7 @@
 here=$(dirname "$0")
 . "$here/lib.inc"
 . "$here/passthru.inc"
+. "$here/debug.inc"
 seconds=${TORTURE_SECONDS:-60}
 end=$(($(now_ms) + seconds * 1000))
 going() { [ "$(now_ms)" -lt "$end" ]; }
@@ -82,6 +83,7 @@ users() {
 	done
 }
 
+leaks_begin
 pt_load
 modprobe nvme
 load_host
@@ -122,4 +124,5 @@ done
 ok "the module goes" pt_unload
 ok "nvme disconnect" disconnect
 stop_daemon
+leaks "nothing has leaked"
 finish

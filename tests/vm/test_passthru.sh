@@ -3,10 +3,12 @@
 # The kernel module nvme-accel-passthru in stock kernels: configfs, forwarding, engines, export by the inbox target,
 # limits, life under load, hostile peers, torture. test_passthru.sh [-k LINE]... [PART]...
 # Parts: engines config local export nvmet peer life torture; without any all on 6.12, and on 6.1, which is slower here and has no
-# nvmet passthru, engines and config. What is named runs on the kernels that are named, or both.
+# nvmet passthru, engines and config. What is named runs on the kernels that are named, or both. On the debug kernel (-k debug) all
+# of them also look for leaks, and there is one more: failslab, in which allocations fail. test_passthru_debug.sh runs some of it.
 #   MODULES          the directory of the module, if it is not to be built for the kernel
 #   ROUNDS           how often a thing that goes comes back under load (1)
 #   TORTURE_SECONDS  how long configfs operations run at random under load (60)
+#   FAIL_MOST        how many of a step's allocations fail in turn (40; 0: all)
 . "$(dirname "$0")/lib.inc"
 need "$ACCEL"
 need "$ACCELD"
@@ -83,6 +85,7 @@ pt_peer() {
 }
 opcodes() { grep "^$1 " "$work/commands" | sed -n 's/.* opc \(0x[0-9a-f]*\) .*/\1/p' | sort -u | tr '\n' ' ' | sed 's/ $//'; }
 
+append=${VM_APPEND:-}
 for kernel in ${kernels:-6.12 6.1}; do
 	modules=${MODULES:-}
 	[ -n "$modules" ] || modules=$("$root/tests/vm/modules.sh" "$kernel" 2>"$work/modules-err")
@@ -93,15 +96,20 @@ for kernel in ${kernels:-6.12 6.1}; do
 	esac
 	tests=${named:-engines config local export nvmet peer life torture}
 	case $named$kernel in 6.1) tests="engines config" ;; esac
+	export VM_APPEND=$append slow=200
+	# The crypto API's own tests of each of its drivers take minutes there.
+	[ "$kernel" != debug ] || VM_APPEND="$append cryptomgr.noextratests=1" slow=1500
 	wanted engines && guest "engines on $kernel" "$kernel" engines -e MODULES="$modules" -t 600
 	wanted config && pt_guest configuration "$kernel" passthru_config -t 900
 	wanted local && pt_guest "local use" "$kernel" passthru_local -t 1200
 	wanted life && pt_guest life "$kernel" passthru_life -t 1200 -e ROUNDS="${ROUNDS:-1}"
+	[ "$kernel" = debug ] && wanted failslab && pt_guest "failing allocations" debug passthru_failslab -t 1700 \
+		-e FAIL_MOST="${FAIL_MOST:-40}"
 	[ "$kernel" = 6.1 ] && continue		# Debian's 6.1 has no nvmet passthru
 	wanted export && pt_guest export "$kernel" passthru_export -t 1500
 	wanted nvmet && pt_guest "behind the inbox target" "$kernel" passthru_nvmet -t 600
 	wanted peer && pt_peer "$kernel"
-	wanted torture && pt_guest torture "$kernel" passthru_torture -t $((${TORTURE_SECONDS:-60} + 200)) \
+	wanted torture && pt_guest torture "$kernel" passthru_torture -t $((${TORTURE_SECONDS:-60} + slow)) \
 		-e TORTURE_SECONDS="${TORTURE_SECONDS:-60}"
 done
 finish

@@ -267,6 +267,11 @@ static struct config_group *nap_root_make(struct config_group *group, const char
 	xa_init(&c->ns);
 	c->conf.queue_depth = 128;
 	config_group_init_type_name(&c->group, name, &nap_ctrl_type);
+	/* A long name takes memory of its own, and whether there was some is not returned. */
+	if (!config_item_name(&c->group.cg_item)) {
+		config_item_put(&c->group.cg_item);
+		return ERR_PTR(-ENOMEM);
+	}
 	config_group_init_type_name(&c->ns_group, "namespaces", &nap_ns_group_type);
 	configfs_add_default_group(&c->ns_group, &c->group);
 	return &c->group;

@@ -16,6 +16,8 @@
 #define LEASE_MS	10000
 #define EMPTY_NBYTES	22u		/* of an empty member without an extra field's contents */
 #define IN_MIN		(64u << 10)	/* of a job that is made smaller so that its output fits a piece of a file */
+#define FILL_NBYTES	(128u << 10)	/* more than what is left of a piece that such a job does not fit */
+#define MEMBER_NBYTES	(32u << 10)	/* of the members that fill it */
 
 static uint64_t up(uint64_t n, uint64_t to)
 {
@@ -95,29 +97,63 @@ static uint64_t out_room(const struct copy_jobs *j, uint64_t in_len)
 	return up(up(accel_bound(j->plan, in_len), j->exec.block), j->blk) + 2ull * j->blk;
 }
 
+/* Room that no job's output fits, up to where the next piece begins. */
+static int fill_piece(struct accel_copy *c, const struct p2p_piece *dst, uint64_t room)
+{
+	struct copy_jobs *j = c->jobs;
+	uint64_t at = dst->phys + (j->out_pos - dst->off), done, n;
+
+	if (room > FILL_NBYTES || room < j->blk)
+		return -EXDEV;
+	for (done = 0; done < room; done += n) {
+		n = BASE_MIN(room - done, (uint64_t)MEMBER_NBYTES);
+		empty_member(j->bounce + done, (size_t)n);
+	}
+	if (pwrite(c->dst.disk, j->bounce, (size_t)room, (off_t)at) != (ssize_t)room)
+		return -EIO;
+	c->memory_nbytes += room;
+	j->out_pos += room;
+	return 0;
+}
+
+/* A piece for at least IN_MIN bytes of input or all that are left; in the last one the output may be what it will. */
+static int find_room(struct accel_copy *c, const struct p2p_piece **dst, uint64_t *room)
+{
+	struct copy_jobs *j = c->jobs;
+	int ret = 0;
+
+	while (!ret && (*dst = piece_at(j->dst, j->ndst, &j->dst_at, j->out_pos, room))) {
+		if (j->dst_at + 1 == j->ndst || out_room(j, BASE_MIN(j->in_len, (uint64_t)IN_MIN)) <= *room)
+			return 0;
+		ret = fill_piece(c, *dst, *room);
+	}
+	return ret ? ret : -ENOSPC;
+}
+
 /* In the last piece the output may be as long as what is left; before, a job is made small enough for its piece. */
 static int next_job(struct accel_copy *c)
 {
 	struct copy_jobs *j = c->jobs;
 	uint64_t left, room = 0, bound;
-	const struct p2p_piece *src = piece_at(j->src, j->nsrc, &j->src_at, j->in_pos, &left);
-	const struct p2p_piece *dst = piece_at(j->dst, j->ndst, &j->dst_at, j->out_pos, &room);
+	const struct p2p_piece *src = piece_at(j->src, j->nsrc, &j->src_at, j->in_pos, &left), *dst = NULL;
 	struct exec_job job = { .plan = j->plan, .timeout_ms = JOB_MS };
+	int ret;
 
-	room &= ~(uint64_t)(j->blk - 1);
-	if (!src || !dst || !room)
-		return -ENOSPC;
+	if (!src)
+		return -ENODATA;
 	j->in_len = BASE_MIN(left, (uint64_t)c->o.chunk_nbytes);
-	while (j->dst_at + 1 < j->ndst && out_room(j, j->in_len) > room) {
-		j->in_len = j->in_len / 2 & ~4095ull;
-		if (j->in_len < IN_MIN)
-			return -EXDEV;
-	}
+	ret = find_room(c, &dst, &room);
+	if (ret)
+		return ret;
+	while (j->dst_at + 1 < j->ndst && out_room(j, j->in_len) > room)
+		j->in_len = BASE_MAX(j->in_len / 2 & ~4095ull, (uint64_t)IN_MIN);
 	bound = accel_bound(j->plan, j->in_len);
 	job.src_off = src->phys + (j->in_pos - src->off);
 	job.in_len = j->in_len;
 	job.dst_off = dst->phys + (j->out_pos - dst->off);
-	job.dst_max = BASE_MIN(up(up(bound, j->exec.block), j->blk), room);
+	job.dst_max = BASE_MIN(up(up(bound, j->exec.block), j->blk), room & ~(uint64_t)(j->blk - 1));
+	if (!job.dst_max)
+		return -ENOSPC;
 	job.out_max = j->out_max = BASE_MIN(bound, job.dst_max);
 	return exec_start(&j->exec, c, &job);
 }
@@ -263,8 +299,7 @@ static int peers_first(struct accel_copy *c)
 	uint64_t chunk = BASE_MIN((uint64_t)c->o.chunk_nbytes, j->dev->info.max_in & ~4095ull);
 	int ret;
 
-	j->blk = BASE_MAX(c->dst.block, 512u);
-	if (posix_memalign((void **)&j->bounce, NVME_ACCEL_PAGE, 2 * (size_t)BASE_MAX(j->blk, NVME_ACCEL_PAGE))) {
+	if (posix_memalign((void **)&j->bounce, NVME_ACCEL_PAGE, FILL_NBYTES + 2 * 65536)) {
 		j->bounce = NULL;
 		return -ENOMEM;
 	}
@@ -272,7 +307,10 @@ static int peers_first(struct accel_copy *c)
 	c->o.chunk_nbytes = (uint32_t)chunk;
 	c->slot_nbytes = (uint32_t)exec_slot_nbytes(&j->exec, chunk, accel_bound(j->plan, chunk));
 	ret = copy_way_module(c, j->exec.fd);
-	return ret ? ret : next_job(c);
+	if (ret)
+		return ret;
+	j->blk = c->dst.disk_block;
+	return next_job(c);
 }
 
 static int peers_start(struct accel_copy *c)

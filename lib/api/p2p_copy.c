@@ -323,7 +323,7 @@ static void ended(struct accel_copy *c, int ret)
 		ret = -ETIMEDOUT;
 	if (ret && !c->why.text[0])
 		p2p_because(&c->why, 0, "%s", accel_strerror(ret));
-	else if (ret && c->mode != COPY_NONE)
+	else if (ret && ret != -EREMOTEIO)
 		p2p_because(&c->why, c->why.reason, "%s", accel_strerror(ret));
 	c->result = ret;
 	c->ended_ns = api_now_ns();

@@ -150,7 +150,7 @@ int exec_start(struct exec *x, const struct accel_copy *c, const struct exec_job
 	e.accel_fd = x->fd;
 	e.src_off = job->src_off;
 	e.in_bytes = up(job->in_len, x->block);
-	e.src_bytes = up(e.in_bytes, c->src.block);
+	e.src_bytes = up(e.in_bytes, c->src.disk_block);
 	e.write_off = wire_slot_addr(&x->dev->id, slot->slot, x->seq, 0);
 	e.read_off = x->dev->id.feat & NVME_ACCEL_FEAT_WAIT ? wire_wait_addr(&x->dev->id, slot->slot, x->seq) :
 							      wire_slot_addr(&x->dev->id, slot->slot, x->seq, 1);

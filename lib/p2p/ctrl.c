@@ -199,7 +199,7 @@ int p2p_ctrl_find(const char *sysfs, const char *name, struct p2p_ctrl *ctrl, un
 		*reason = ret ? NVME_ACCEL_P2P_R_OK : NVME_ACCEL_P2P_R_NO_DEVICE;
 		return ret < 0 ? ret : ret ? 0 : -ENODEV;
 	}
-	if (strchr(name, '/') || !strcmp(name, "..") || strlen(name) >= P2P_NAME)
+	if (!*name || *name == '.' || strchr(name, '/') || strlen(name) >= P2P_NAME)
 		return -ENOENT;
 	if (number(name) >= 0)
 		return read_ctrl(sysfs, name, ctrl, reason);

@@ -171,6 +171,7 @@ int p2p_end_disk(const struct p2p_where *where, struct p2p_end *e, struct p2p_wh
 {
 	char path[PATH_MAX];
 	struct stat st;
+	int block = 0;
 
 	if (e->disk >= 0)
 		return 0;
@@ -185,8 +186,11 @@ int p2p_end_disk(const struct p2p_where *where, struct p2p_end *e, struct p2p_wh
 		return -EREMOTEIO;
 	}
 	/* The node must be that of the number: a file system's blocks on another disk are somebody else's. */
-	if (!fstat(e->disk, &st) && S_ISBLK(st.st_mode) && st.st_rdev == e->rdev)
+	if (!fstat(e->disk, &st) && S_ISBLK(st.st_mode) && st.st_rdev == e->rdev &&
+	    !ioctl(e->disk, BLKSSZGET, &block) && block >= 512 && block <= 65536) {
+		e->disk_block = (uint32_t)block;
 		return 0;
+	}
 	p2p_because(why, 0, "%s is not the device that %s is on", path, e->name);
 	close(e->disk);
 	e->disk = -1;
@@ -197,6 +201,6 @@ void p2p_end_written(struct p2p_end *e)
 {
 	if (e->is_block)
 		return;
-	posix_fadvise(e->plain, (off_t)e->off, (off_t)e->nbytes, POSIX_FADV_DONTNEED);
+	posix_fadvise(e->plain, 0, 0, POSIX_FADV_DONTNEED);
 	futimens(e->plain, NULL);
 }

@@ -153,7 +153,8 @@ static int drop_cache(const struct p2p_end *e, struct p2p_why *why)
 		return no(why, e, "cannot be written out");
 	if (!e->write)
 		return 0;
-	posix_fadvise(e->plain, (off_t)at, (off_t)(end - at), POSIX_FADV_DONTNEED);
+	/* All of it: the cache is in pieces that may be larger than the range. */
+	posix_fadvise(e->plain, 0, 0, POSIX_FADV_DONTNEED);
 	for (; at < end; at += n) {
 		n = end - at < LOOK_NBYTES ? end - at : LOOK_NBYTES;
 		if (cached(e, at, (size_t)n))

@@ -163,6 +163,7 @@ struct p2p_end {
 	int plain;			/* not direct */
 	bool direct;
 	uint32_t block;			/* bytes of the blocks of direct I/O */
+	uint32_t disk_block;		/* bytes of a logical block of the disk, once that is open */
 	uint64_t size;			/* of the device or file */
 	uint64_t off, nbytes;
 	uint64_t ino;			/* of a file */

@@ -40,46 +40,89 @@ static int wait_peers(struct run *r, struct exec *x)
 	return ret == 1 ? 0 : ret;
 }
 
+/* Where a range begins on its disk; a job takes no range in several pieces. */
+static int find_start(struct accel_copy *c, struct p2p_end *e, uint64_t *phys)
+{
+	struct p2p_piece *piece = NULL;
+	size_t n = 0;
+	int ret;
+
+	if (e->off & (e->block - 1)) {
+		p2p_because(&c->why, 0, "%s: the offset is no whole block", e->name);
+		return -EREMOTEIO;
+	}
+	ret = p2p_end_map(e, &piece, &n, &c->why);
+	if (!ret && n != 1) {
+		p2p_because(&c->why, 0, "%s is in %zu pieces, and a job takes one", e->name, n);
+		ret = -EREMOTEIO;
+	}
+	if (!ret)
+		*phys = piece->phys;
+	free(piece);
+	return ret;
+}
+
+static int find_places(struct run *r, struct exec_job *job)
+{
+	struct accel_copy *c = r->c;
+	int ret;
+
+	if (c->src.is_block && c->src.nbytes % r->dev->info.block_nbytes) {
+		p2p_because(&c->why, 0, "%s: the length is no multiple of the accelerator's blocks", c->src.name);
+		return -EREMOTEIO;
+	}
+	if (!c->dst.nbytes && c->dst.size > c->dst.off)
+		c->dst.nbytes = c->dst.size - c->dst.off;
+	/* No more of it than the output can need has to be in place. */
+	if (c->dst.nbytes > up(r->out_max, c->dst.block))
+		c->dst.nbytes = up(r->out_max, c->dst.block);
+	ret = find_start(c, &c->src, &job->src_off);
+	if (!ret)
+		ret = find_start(c, &c->dst, &job->dst_off);
+	job->dst_max = c->dst.nbytes;
+	return ret;
+}
+
 static int job_peers(struct run *r, struct exec *x)
 {
 	struct accel_copy *c = r->c;
 	int left = api_left_ms(r->deadline), ret;
 	struct exec_job job = {
-		.plan = r->plan, .params = r->params, .src_off = c->src.off, .in_len = c->src.nbytes, .dst_off = c->dst.off,
-		.dst_max = c->dst.nbytes, .out_max = r->out_max, .timeout_ms = left > 0 ? left : 30000,
+		.plan = r->plan, .params = r->params, .in_len = c->src.nbytes, .out_max = r->out_max,
+		.timeout_ms = left > 0 ? left : 30000,
 	};
 
+	ret = find_places(r, &job);
+	if (ret)
+		return ret;
 	c->o.depth = 1;
 	c->slot_nbytes = (uint32_t)exec_slot_nbytes(x, job.in_len, job.out_max);
 	ret = copy_way_module(c, x->fd);
-	if (!ret)
+	if (!ret) {
+		job.dst_max &= ~(uint64_t)(c->dst.disk_block - 1);
 		ret = exec_start(x, c, &job);
-	if (!ret)
-		ret = wait_peers(r, x);
-	if (ret && ret != -EREMOTEIO && ret != -ETIMEDOUT && ret != -ENOMEM) {
-		p2p_because(&c->why, 0, "the job between the devices failed: %s", accel_strerror(ret));
-		ret = -EREMOTEIO;
 	}
-	if (!ret)
-		c->p2p_nbytes = c->src.nbytes + r->result->out_len;
-	return ret;
+	return ret ? ret : wait_peers(r, x);
 }
 
 static int peers(struct run *r)
 {
 	struct accel_copy *c = r->c;
+	uint64_t dst_nbytes = c->dst.nbytes;
 	struct exec x;
-	int ret;
+	int ret = exec_open(&x, r->dev, api_left_ms(r->deadline), &c->why);
 
-	if (!c->src.is_block || !c->dst.is_block || c->src.nbytes % r->dev->info.block_nbytes) {
-		p2p_because(&c->why, 0, "%s", c->src.is_block && c->dst.is_block ?
-			    "the length is no multiple of the accelerator's blocks" : "jobs go from device to device, not to files");
-		return -EREMOTEIO;
-	}
-	ret = exec_open(&x, r->dev, api_left_ms(r->deadline), &c->why);
 	if (!ret)
 		ret = job_peers(r, &x);
 	exec_close(&x, &c->module);
+	if (!ret) {
+		c->p2p_nbytes = c->src.nbytes + r->result->out_len;
+		p2p_end_written(&c->dst);
+	} else if (ret != -EREMOTEIO && ret != -ETIMEDOUT && ret != -ENOMEM) {
+		p2p_because(&c->why, 0, "the job between the devices failed: %s", accel_strerror(ret));
+		ret = -EREMOTEIO;
+	}
+	c->dst.nbytes = dst_nbytes;
 	return ret;
 }
 

@@ -55,6 +55,11 @@ for line in 6.12 6.1; do
 	ok "$line: says what it is" matches "$(modinfo -F description "$ko")" '...'
 	ok "$line: layouts are asserted" grep -q '^static_assert(sizeof(struct nvme_ctrl) == ' "${dir[$line]}/private/nvme_btf.h"
 	ok "$line: what the module is made of has seen them" grep -q private/nvme_btf.h "${dir[$line]}/kernel/passthru/.main.o.cmd"
+	p2p=${dir[$line]}/nvme-accel-p2pdma.ko
+	ok "$line: nvme-accel-p2pdma: sparse has looked" grep -q 'CHECK .*p2pdma/main.c' "${dir[$line]}/.log"
+	ok "$line: nvme-accel-p2pdma: licence" same "$(modinfo -F license "$p2p")" GPL
+	ok "$line: nvme-accel-p2pdma: depends on no other module" same "$(modinfo -F depends "$p2p")" ""
+	ok "$line: nvme-accel-p2pdma: its parameters" same "$(modinfo -F parm "$p2p" | sed 's/:.*//' | sort | tr '\n' ' ')" "allow_cpu_clients allow_user_pages "
 	before=$(stat -c %y "$ko")
 	ok "$line: nothing is built if nothing has changed" env B="$work/build" tests/vm/modules.sh "$line" W=1 C=1
 	ok "$line: the same module is still there" same "$(stat -c %y "$ko")" "$before"

@@ -261,6 +261,13 @@ static void add_candidate(struct pci_dev *pdev)
 	mod_delayed_work(system_wq, &looking, LOOK_PERIOD / 4);
 }
 
+static void free_candidate(struct candidate *c)
+{
+	list_del(&c->entry);
+	pci_dev_put(c->pdev);
+	kfree(c);
+}
+
 static void drop_candidates(struct pci_dev *pdev)
 {
 	struct candidate *c, *next;
@@ -271,10 +278,8 @@ static void drop_candidates(struct pci_dev *pdev)
 		if (!pdev || c->pdev == pdev)
 			list_move(&c->entry, &gone);
 	spin_unlock(&candidates_lock);
-	list_for_each_entry_safe(c, next, &gone, entry) {
-		pci_dev_put(c->pdev);
-		kfree(c);
-	}
+	list_for_each_entry_safe(c, next, &gone, entry)
+		free_candidate(c);
 }
 
 /* Whether it is to be looked at again. The lock keeps the driver where it is. */
@@ -304,8 +309,7 @@ static void look_work(struct work_struct *work)
 			list_move_tail(&c->entry, &again);
 			continue;
 		}
-		pci_dev_put(c->pdev);
-		kfree(c);
+		free_candidate(c);
 	}
 	if (list_empty(&again))
 		return;

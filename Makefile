@@ -138,6 +138,10 @@ fuzz: $(FUZZERS)
 $(B)/soak_client: $(B)/tests/daemon/soak_client.o $(B)/libaccel.a
 	$(CC) $(SANFLAGS) -o $@ $^ $(LIBS)
 
+# Calls that need devices, for the test of peer-to-peer in a guest.
+$(B)/p2p_buf: $(B)/tests/vm/guest/p2p_buf.o $(B)/libaccel.a
+	$(CC) $(SANFLAGS) -o $@ $^ $(LIBS)
+
 deps:
 	scripts/deps.sh
 demo:

@@ -19,6 +19,7 @@ for s in sw1 sw2 alone; do
 	[ $s != sw1 ] || VM_QEMU_ARGS+=",cmb_size_mb=16"
 done
 export VM_QEMU_ARGS
+make -s B="$B" "$B/p2p_buf" >"$work/make" 2>&1 || fail "p2p_buf is built" "$(tail -n 20 "$work/make")"
 
 for kernel in ${*:-6.12}; do
 	modules=${MODULES:-}
@@ -30,6 +31,6 @@ for kernel in ${*:-6.12}; do
 	esac
 	served=module
 	[ "$kernel" != debug ] || served=kernel
-	guest "accel p2p on $kernel" "$kernel" p2p_cli -e MODULES="$modules" -e SERVED="$served" -e MODULE_ARGS= -t 600
+	guest "accel p2p on $kernel" "$kernel" p2p_cli -e MODULES="$modules" -e SERVED="$served" -e P2P_BUF="$B/p2p_buf" -t 600
 done
 finish

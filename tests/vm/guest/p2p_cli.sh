@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # accel p2p and accel compress --p2p against nvme-accel-p2pdma. Controllers by serial: sw1 and sw2 below one switch, sw1 with
-# a controller memory buffer; alone, below a root port of its own. $TIER: 2, or 3 with user_pages.
+# a controller memory buffer; alone, below a root port of its own. SERVED: who offers memory, module or kernel. P2P_BUF: p2p_buf.c.
 here=$(dirname "$0")
 . "$here/lib.inc"
 
@@ -46,7 +46,7 @@ fails "  and is refused with --no-fallback" 'not loaded' "$ACCEL" p2p copy --no-
 
 # ---- With it ----
 for m in $(modinfo -F depends "$MODULES/$module.ko" | tr , ' '); do modprobe "$m"; done
-ok "the module loads" insmod "$MODULES/$module.ko" $MODULE_ARGS
+ok "the module loads" insmod "$MODULES/$module.ko"
 within 10 test -c /dev/nvme-accel-p2p || fail "its node is there" "$(dmesg | tail -n 5)"
 tells "list: kind, room, who serves it, who reaches it" \
 	"[(e['served_by'], e['free_bytes'] > 0, e['kind'] in ('legacy', '1.4'), sorted(p['verdict'] for p in e['peers'])) for e in d if e['cmb_bytes']] == [('$SERVED', True, True, ['no', 'yes'])]" \
@@ -67,6 +67,14 @@ tells "a copy to where no way leads goes through memory, and why is said" \
 ok "  every byte has arrived" cmp -n 4194304 "$work/data" "$C"
 fails "  and is refused with --no-fallback" 'not from device to device' "$ACCEL" p2p copy --no-fallback "$A:0:4M" "$C"
 fails "a provider that is none" 'no controller memory' "$ACCEL" p2p copy --no-fallback --provider="$b" "$A:0:1M" "$B_"
+# Where the module gives slots and no pointers the call says so (EADDRNOTAVAIL); where the kernel has pointers they are used.
+case $SERVED in
+module) want='refused 99' ;;
+*) want='moved 1048576' ;;
+esac
+says "accel_buf_alloc: $want" "^$want\$" "$P2P_BUF" buf "$A" "$B_"
+[ "$SERVED" != module ] || { grep -q accel_copy_range "$work/err" && pass "  and names what to use" || fail "  and names what to use" "$(cat "$work/err")"; }
+says "  not for a device that does not reach it" '^refused 95$' "$P2P_BUF" buf "$C" "$B_"
 tells "bench: both ways, 0 and 2 bytes through memory for each" \
 	"[w['memory_bytes_per_byte'] for w in d['ways']] == [0, 2] and [w['p2p_share'] for w in d['ways']] == [1, 0]" \
 	"$ACCEL" p2p bench --rounds=2 -o json "$A:0:16M" "$B_"
@@ -130,6 +138,10 @@ sed 's/^/# /' "$work/out"
 n=$(sed -n '1s/.*: \([0-9]*\) bytes$/\1/p' "$work/out")
 dd if="$B_" iflag=skip_bytes,count_bytes skip=1M count="$n" bs=64k status=none of="$work/out.gz"
 gunzip -c "$work/out.gz" 2>"$work/err" | cmp - "$work/data" && pass "  gunzip agrees" || fail "  gunzip agrees" "$n bytes" "$(cat "$work/err")"
+dd if=/dev/zero of="$B_" bs=1M count=2 oflag=direct status=none
+says "one job of a plan" '^status 0 out [1-9][0-9]* p2p [1-9][0-9]* memory 0$' "$P2P_BUF" run "$acc" "$A" "$B_"
+n=$(sed 's/.* out \([0-9]*\) .*/\1/' "$work/out")
+head -c "$n" "$B_" | gunzip -c 2>"$work/err" | cmp -n 1048576 - "$work/data" && pass "  gunzip agrees" || fail "  gunzip agrees" "$(cat "$work/err")"
 fails "a destination that is too small" 'too small' "$ACCEL" compress -D "$acc" --p2p --no-fallback "$A:0:6M" -o "$B_:1M:1M"
 if mke2fs -q -F -t ext4 "$B_" 2>"$work/err" && mount "$B_" "$work/mnt"; then
 	head -c 4000001 "$work/data" >"$work/mnt/in"
@@ -145,4 +157,12 @@ if mke2fs -q -F -t ext4 "$B_" 2>"$work/err" && mount "$B_" "$work/mnt"; then
 fi
 pt_down card && pt_rm card && pt_unload
 ok "the module goes" rmmod nvme_accel_p2pdma
+if [ "$SERVED" = module ]; then
+	ok "  and comes, with pointers for root" insmod "$MODULES/$module.ko" allow_user_pages=1
+	within 10 test -c /dev/nvme-accel-p2p
+	dd if=/dev/zero of="$B_" bs=1M count=1 oflag=direct status=none
+	says "accel_buf_alloc gives memory that devices read and write" '^moved 1048576$' "$P2P_BUF" buf "$A" "$B_"
+	ok "  every byte has arrived" cmp -n 1048576 "$work/data" "$B_"
+	ok "the module goes again" rmmod nvme_accel_p2pdma
+fi
 finish

@@ -136,7 +136,10 @@ struct accel_copy_opts {
 	uint64_t reserved[4];
 };
 
-/** How far a copy is, and how it went. */
+/**
+ * How far a copy is, and how it went. Of a job of an accelerator done_nbytes is input, and p2p_nbytes and memory_nbytes
+ * are input and output together.
+ */
 struct accel_copy_info {
 	uint32_t size;
 	uint32_t tier;			/**< enum accel_p2p_tier by which it goes; NONE: through memory */

@@ -315,10 +315,20 @@ static void stop(struct accel_copy *c)
 		p2p_ring_cancel(c->ring);
 }
 
+/* What devices wrote behind a file system's back is for the disk to flush. */
+int copy_flush(const struct accel_copy *c)
+{
+	if (!(c->o.flags & ACCEL_COPY_SYNC))
+		return 0;
+	if (fdatasync(c->dst.plain) || (c->dst.disk >= 0 && fdatasync(c->dst.disk)))
+		return -errno;
+	return 0;
+}
+
 static void ended(struct accel_copy *c, int ret)
 {
 	if (ret == 1)
-		ret = c->o.flags & ACCEL_COPY_SYNC && fdatasync(c->dst.plain) ? -errno : 0;
+		ret = copy_flush(c);
 	if (c->timed_out && ret == -ECANCELED)
 		ret = -ETIMEDOUT;
 	if (ret && !c->why.text[0])

@@ -8,7 +8,8 @@
 #include <unistd.h>
 #include "p2p_exec.h"
 
-#define END_S 60u			/* for a job to end that was told to */
+#define END_S	 60u			/* for a job to end that was told to */
+#define LEASE_MS 10000
 
 static uint64_t up(uint64_t n, uint64_t to)
 {
@@ -78,7 +79,7 @@ void exec_close(struct exec *x, const struct p2p_module *m)
 	exec_cancel(x, m);
 	for (i = 0; x->job && i < END_S; i++)
 		exec_step(x, m, 1000, &result);
-	if (x->which != UINT32_MAX)
+	if (x->lease && x->which != UINT32_MAX)
 		lease_give(x->lease, 1, &x->which);
 	if (x->lease)
 		accel_lease_release(x->lease);
@@ -132,12 +133,25 @@ static int fill_head(struct exec *x, const struct exec_job *job)
 	return ret;
 }
 
+/* Nobody knows how far the slot's numbers have come: another lease begins anew. */
+static int other_lease(struct exec *x)
+{
+	lease_give(x->lease, 1, &x->which);
+	x->which = UINT32_MAX;
+	accel_lease_release(x->lease);
+	x->lease = NULL;
+	return take_slot(x, LEASE_MS);
+}
+
 int exec_start(struct exec *x, const struct accel_copy *c, const struct exec_job *job)
 {
-	struct lease_slot *slot = &x->lease->slots[x->which];
 	struct nvme_accel_p2p_exec e;
-	int ret;
+	struct lease_slot *slot;
+	int ret = x->lease->slots[x->which].dirty || lease_ended(x->lease) ? other_lease(x) : 0;
 
+	if (ret)
+		return ret;
+	slot = &x->lease->slots[x->which];
 	x->seq = slot->seq + 1;
 	x->plan = job->plan;
 	ret = fill_head(x, job);

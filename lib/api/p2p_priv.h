@@ -67,6 +67,8 @@ int copy_new(struct accel_ctx *ctx, const struct accel_range *src, const struct 
 	     const struct accel_copy_opts *opts, bool jobs, struct accel_copy **copy);
 /* Gives up module, slots and memory of the way that was chosen. */
 void copy_leave_way(struct accel_copy *c);
+/* ACCEL_COPY_SYNC. */
+int copy_flush(const struct accel_copy *c);
 void copy_tell(const struct accel_copy *c, struct accel_copy_info *info);
 /*
  * The best way from device to device: 0, or -EREMOTEIO with why; other errors end the copy. accel: a third party that must

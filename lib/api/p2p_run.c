@@ -218,9 +218,7 @@ static int run_range(struct run *r)
 	ret = c->o.flags & ACCEL_COPY_MEMORY ? -EREMOTEIO : peers(r);
 	if (ret == -EREMOTEIO && !(c->o.flags & ACCEL_COPY_NO_FALLBACK))
 		ret = memory(r);
-	if (!ret && c->o.flags & ACCEL_COPY_SYNC && fdatasync(c->dst.plain))
-		ret = -errno;
-	return ret;
+	return ret ? ret : copy_flush(c);
 }
 
 int accel_run_range(struct accel_dev *dev, const struct accel_plan *plan, const struct accel_range *src,

@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Ratios against other tools, against the bare engines and against bare TCP, side by side in one run: scripts/bench.sh [FILE]
+# Ratios against other tools, against the bare engines, against bare TCP, and of the kernel module (in a guest), side by side
+# in one run: scripts/bench.sh [FILE]
 # FILE: what is compressed; by default the first 64 MiB of the Linux source archive if Debian's package
 # linux-source-6.12 is installed, else of an archive of this system's headers and documents.
 set -eu
 cd "$(dirname "$0")/.."
-scripts/deps.sh build bench
+scripts/deps.sh build bench kernel vm
 make -s -j"$(nproc)" all build/tests/bench/bench_overhead build/tests/bench/bench_tcp
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -28,3 +29,5 @@ echo
 build/tests/bench/bench_tcp build/acceld
 echo
 python3 tests/bench/bench.py --runs "${RUNS:-7}" "$file"
+echo
+tests/vm/bench_passthru.sh

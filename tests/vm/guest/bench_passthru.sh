@@ -1,22 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What the kernel module's forwarding costs: fio on an NVMe namespace and on a virtual one above it, in turn. $1: the
-# directory of the modules, $2: rounds, $3: seconds a run. The lower namespace is the emulator's (nvme0n1), with
-# nothing behind it. A line a workload: medians, and the median of the ratios of each round.
-. "$(dirname "$0")/lib.inc"
-modules=$1 rounds=$2 seconds=$3
-conf=/sys/kernel/config/nvme-accel-passthru
+# What the kernel module costs: fio on an NVMe namespace and on a virtual one above it, in turn; and an engine's deflate
+# beside the kernel's zlib, called by a test module. $1: the directory of the modules, $2: rounds, $3: seconds a run. The lower
+# namespace is the emulator's, with nothing behind it. A line a workload: medians, and the median of the ratios of each round.
+here=$(dirname "$0")
+. "$here/lib.inc"
+. "$here/passthru.inc"
+MODULES=$1 rounds=$2 seconds=$3
 
-modprobe configfs && modprobe nvme || { fail "the host's modules load" "$(dmesg | tail -n 3)"; finish; }
-mountpoint -q /sys/kernel/config || mount -t configfs none /sys/kernel/config
-insmod "$modules/nvme-accel-passthru.ko" || { fail "the module loads" "$(dmesg | tail -n 3)"; finish; }
+modprobe nvme
+pt_load >"$work/load"
+[ "$bad" -eq 0 ] || { cat "$work/load"; finish; }
 within 30 test -b /dev/nvme0n1 || { fail "there is a lower namespace" "$(dmesg | tail -n 5)"; finish; }
-
-mkdir "$conf/bench" && mkdir "$conf/bench/namespaces/1" && cd "$conf/bench/namespaces/1" && echo device >kind &&
-	echo /dev/nvme0 >device_path && echo 1 >device_nsid && echo 1 >enable && echo 1 >"$conf/bench/enable" ||
+lower=/dev/nvme0n1	# the only one of the only controller
+mkdir "$cfs/bench"
+pt_lower bench 1 nvme0 1 && pt_up bench && within 30 pt_has bench 1 ||
 	{ fail "a virtual controller is made" "$(dmesg | tail -n 5)"; finish; }
-cd /
-upper=/dev/$(cat "$conf/bench/device")n1
-within 30 test -b "$upper" || { fail "it has its block device" "$(dmesg | tail -n 5)"; finish; }
+upper=$(pt_node bench 1)
 
 # iops DEVICE READ|WRITE BYTES DEPTH: fields 8 and 49 of fio's third terse format are reads and writes a second
 iops() {
@@ -35,9 +34,9 @@ workload() {
 	rm -f "$work/lower" "$work/upper" "$work/ratio"
 	for ((i = 0; i < rounds; i++)); do
 		if ((i % 2)); then
-			b=$(iops "$upper" "$@") && a=$(iops /dev/nvme0n1 "$@")
+			b=$(iops "$upper" "$@") && a=$(iops $lower "$@")
 		else
-			a=$(iops /dev/nvme0n1 "$@") && b=$(iops "$upper" "$@")
+			a=$(iops $lower "$@") && b=$(iops "$upper" "$@")
 		fi
 		case $a$b in *[!0-9]* | "") fail "fio $rw $bs" "said: $a $b"; return ;; esac
 		echo "$a" >>"$work/lower"
@@ -45,15 +44,29 @@ workload() {
 		echo $((b * 1000 / (a > 0 ? a : 1))) >>"$work/ratio"
 	done
 	a=$(median <"$work/ratio")
-	printf '%-10s %6s, depth %2d: %7d direct, %7d virtual, ratio %d.%03d (%s)\n' "$rw" "$bs" "$depth" \
+	printf '%-10s %6s, depth %2d: %7d direct, %7d virtual, ratio %d.%03d (%s)' "$rw" "$bs" "$depth" \
 		"$(median <"$work/lower")" "$(median <"$work/upper")" $((a / 1000)) $((a % 1000)) \
 		"$(sort -n "$work/ratio" | awk '{ printf "%s%.3f", (NR > 1) ? " " : "", $1 / 1000 }')"
+	# With one command at a time the difference is what a command takes longer.
+	[ "$depth" -gt 1 ] || printf ', %s us a command more' "$(paste "$work/lower" "$work/upper" |
+		awk '$1 > 0 && $2 > 0 { print 1e6 / $2 - 1e6 / $1 }' | median | xargs printf '%.1f')"
+	echo
+}
+
+# The test module runs both in turn and says the medians; its lines say what is compared.
+engines() {
+	local m module=$MODULES/nvme-accel-engine-test.ko
+	for m in $(modinfo -F depends "$module" | tr , ' ') deflate; do modprobe "$m"; done
+	insmod "$module" rounds=0 bench=1 || { fail "the test module loads" "$(dmesg | tail -n 3)"; return; }
+	dmesg | sed -n 's/^.*# bench: /engine     /p'
+	rmmod nvme_accel_engine_test
 }
 
 for rw in ${workloads:-randread randwrite}; do
 	workload "$rw" 128k 8
 	workload "$rw" 4k 32
+	workload "$rw" 4k 1
 done
-echo 0 >"$conf/bench/enable"
-rmdir "$conf/bench/namespaces/1" "$conf/bench"
+engines
+pt_rm bench
 finish

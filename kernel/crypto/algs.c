@@ -61,7 +61,7 @@ static void put(unsigned int i)
 {
 	if (!algs[i].alg->idle()) {
 		if (!leaving)
-			queue_delayed_work(nac_ctl_wq, &check_work, msecs_to_jiffies(CHECK_MS));
+			queue_delayed_work(nac_slow_wq, &check_work, msecs_to_jiffies(CHECK_MS));
 		return;
 	}
 	algs[i].alg->unreg();
@@ -102,7 +102,7 @@ static void check(struct work_struct *work)
 void nac_algs_check_later(void)
 {
 	if (READ_ONCE(registered) & ~nac_binds_kinds())
-		queue_delayed_work(nac_ctl_wq, &check_work, msecs_to_jiffies(CHECK_MS));
+		queue_delayed_work(nac_slow_wq, &check_work, msecs_to_jiffies(CHECK_MS));
 }
 
 static int parse(void)

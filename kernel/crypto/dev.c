@@ -33,7 +33,7 @@ static void dev_release(struct kref *kref)
 {
 	struct nac_dev *dev = container_of(kref, struct nac_dev, kref);
 
-	queue_work(nac_ctl_wq, &dev->free_work);
+	queue_work(nac_slow_wq, &dev->free_work);
 }
 
 void nac_dev_put(struct nac_dev *dev)

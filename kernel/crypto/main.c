@@ -8,10 +8,12 @@ static unsigned int workspaces;
 module_param(workspaces, uint, 0444);
 MODULE_PARM_DESC(workspaces, "jobs that software deflate may run at once (0: one a processor)");
 
-struct workqueue_struct *nac_wq, *nac_soft_wq, *nac_ctl_wq;
+struct workqueue_struct *nac_wq, *nac_soft_wq, *nac_ctl_wq, *nac_slow_wq;
 
 static void queues_free(void)
 {
+	if (nac_slow_wq)
+		destroy_workqueue(nac_slow_wq);
 	if (nac_ctl_wq)
 		destroy_workqueue(nac_ctl_wq);
 	if (nac_soft_wq)
@@ -20,13 +22,14 @@ static void queues_free(void)
 		destroy_workqueue(nac_wq);
 }
 
-/* Memory may be waiting for any of them to be freed. */
+/* Memory may wait to be freed for any of them but the last. */
 static int queues_new(void)
 {
-	nac_wq = alloc_workqueue("nvme-accel-crypto", WQ_MEM_RECLAIM | WQ_HIGHPRI, 0);
+	nac_wq = alloc_workqueue("nvme-accel-crypto", WQ_MEM_RECLAIM | WQ_HIGHPRI | WQ_CPU_INTENSIVE, 0);
 	nac_soft_wq = alloc_workqueue("nvme-accel-soft", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
 	nac_ctl_wq = alloc_workqueue("nvme-accel-ctl", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
-	if (nac_wq && nac_soft_wq && nac_ctl_wq)
+	nac_slow_wq = alloc_workqueue("nvme-accel-slow", WQ_UNBOUND, 0);
+	if (nac_wq && nac_soft_wq && nac_ctl_wq && nac_slow_wq)
 		return 0;
 	queues_free();
 	return -ENOMEM;

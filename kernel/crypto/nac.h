@@ -136,7 +136,6 @@ struct nac_job {
 	u64 start_ns;			/* since boot, as ktime_get_ns() has it */
 	u8 op;
 	bool clamped;			/* out_max is less than the caller has room for */
-	bool accepted;			/* the caller was answered EINPROGRESS or EBUSY: the end comes by nac_done() */
 };
 
 enum nac_step { NAC_START, NAC_JOB, NAC_REREAD, NAC_SYNC, NAC_RESYNC };
@@ -223,7 +222,8 @@ struct nac_bind {
 	struct dentry *dir;
 };
 
-extern struct workqueue_struct *nac_wq, *nac_soft_wq, *nac_ctl_wq;
+/* Jobs, software, leases; what frees and registers. */
+extern struct workqueue_struct *nac_wq, *nac_soft_wq, *nac_ctl_wq, *nac_slow_wq;
 extern struct list_head nac_devs;	/* RCU; nac_devs_lock to write */
 extern spinlock_t nac_devs_lock;
 extern atomic_t nac_devs_count;		/* with those that wait for their last bio */
@@ -248,12 +248,18 @@ void nac_job_init(struct nac_job *job, struct crypto_async_request *req, const s
 int nac_submit(struct nac_job *job);
 /* Does it in software, for that reason; only for a caller that may be answered by a return value. */
 int nac_software(struct nac_job *job, enum nac_count why);
-/* The same for a job that was accepted. */
+/* The same for a job whose caller was answered EINPROGRESS or EBUSY. */
 void nac_fall_back(struct nac_job *job, enum nac_count why);
-/* Ends a job that was accepted. */
+/* Ends such a job. */
 void nac_done(struct nac_job *job, int err);
 /* The next job for a slot that has done its own; NULL: none, and the slot is not the caller's any more. */
 struct nac_job *nac_next(struct nac_dev *dev, struct nac_slot *slot);
+/* Sees to it that a job ends in time. With dev->lock. */
+void nac_arm(struct nac_dev *dev, unsigned long deadline);
+/* In the queue, or no more. */
+void nac_count_queued(struct nac_bind *bind, int n);
+/* A job of the backlog is told that it moves up. */
+void nac_notify(struct nac_job *job);
 /* What waits, and (all) what the slots have: to software. */
 void nac_flush(struct nac_dev *dev, bool all, enum nac_count why);
 void nac_queue_init(struct nac_dev *dev);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Where a job goes: to the device that has least to do of those that take it, into that one's queue if all of its slots are
- * busy, or to software; and what becomes of those that wait too long.
+ * busy, or to software.
  */
 #include <crypto/algapi.h>
 #include <linux/sched.h>
@@ -71,7 +71,6 @@ int nac_software(struct nac_job *job, enum nac_count why)
 		err = job->ops->soft(job, nac_may_sleep(job));
 	if (err != -EAGAIN)
 		return err;
-	job->accepted = true;
 	INIT_WORK(&job->work, soft_work);
 	queue_work(nac_soft_wq, &job->work);
 	return -EINPROGRESS;
@@ -129,13 +128,6 @@ static struct nac_dev *choose(const struct nac_job *job, enum nac_count *why)
 
 /* ---- Queue ---- */
 
-static void arm(struct nac_dev *dev, unsigned long deadline)
-{
-	/* A timer that is pending for later than this is rare: timeouts of one device are all the same. */
-	if (!timer_pending(&dev->timer))
-		mod_timer(&dev->timer, deadline);
-}
-
 /* With dev->lock: a free slot is the job's, and keeps the device. */
 static struct nac_slot *slot_take(struct nac_dev *dev, struct nac_job *job)
 {
@@ -153,7 +145,7 @@ static struct nac_slot *slot_take(struct nac_dev *dev, struct nac_job *job)
 static int take(struct nac_dev *dev, struct nac_job *job, struct nac_slot **slot)
 {
 	*slot = NULL;
-	arm(dev, job->deadline);
+	nac_arm(dev, job->deadline);
 	if (list_empty(&dev->queue) && !list_empty(&dev->free)) {
 		*slot = slot_take(dev, job);
 		return -EINPROGRESS;
@@ -169,19 +161,6 @@ static int take(struct nac_dev *dev, struct nac_job *job, struct nac_slot **slot
 	return -EBUSY;
 }
 
-static void count_queued(struct nac_bind *bind, int n)
-{
-	atomic_add(n, &bind->stats.queued);
-	atomic_add(n, &nac_total.queued);
-}
-
-static void notify(struct nac_job *job)
-{
-	local_bh_disable();
-	crypto_request_complete(job->req, -EINPROGRESS);
-	local_bh_enable();
-}
-
 /* False: the device takes no more jobs. *start: a slot that the caller is to start, where it may sleep. */
 static bool give(struct nac_dev *dev, struct nac_job *job, int *ret, struct nac_slot **start)
 {
@@ -195,7 +174,6 @@ static bool give(struct nac_dev *dev, struct nac_job *job, int *ret, struct nac_
 		return false;
 	}
 	job->bind = bind;
-	job->accepted = true;
 	job->deadline = jiffies + msecs_to_jiffies(READ_ONCE(bind->conf.timeout)) + 1;
 	*ret = take(dev, job, start);
 	if (*ret == -ENOSPC)
@@ -203,7 +181,7 @@ static bool give(struct nac_dev *dev, struct nac_job *job, int *ret, struct nac_
 	else if (*ret == -EBUSY)
 		nac_count(bind, NAC_C_BACKLOGGED, 1);
 	if (!*start && *ret != -ENOSPC)
-		count_queued(bind, 1);
+		nac_count_queued(bind, 1);
 	spin_unlock_irqrestore(&dev->lock, flags);
 	/* From here on the job may have ended; a slot that is not free keeps its device. */
 	if (*start && !sleep) {
@@ -222,7 +200,6 @@ int nac_submit(struct nac_job *job)
 	int ret = 0;
 
 	job->bind = NULL;
-	job->accepted = false;
 	job->start_ns = ktime_get_ns();
 	rcu_read_lock();
 	dev = choose(job, &why);
@@ -247,7 +224,7 @@ static struct nac_job *pop(struct nac_dev *dev, struct nac_job **up)
 		return NULL;
 	list_del_init(&job->entry);
 	WRITE_ONCE(dev->nqueue, dev->nqueue - 1);
-	count_queued(dev->bind, -1);
+	nac_count_queued(dev->bind, -1);
 	*up = list_first_entry_or_null(&dev->backlog, struct nac_job, entry);
 	if (*up)
 		list_del_init(&(*up)->entry);
@@ -261,7 +238,7 @@ static void move_up(struct nac_dev *dev, struct nac_job *job)
 	unsigned long flags;
 	bool live;
 
-	notify(job);
+	nac_notify(job);
 	spin_lock_irqsave(&dev->lock, flags);
 	live = dev->live;
 	if (live && list_empty(&dev->queue) && !list_empty(&dev->free)) {
@@ -271,7 +248,7 @@ static void move_up(struct nac_dev *dev, struct nac_job *job)
 		WRITE_ONCE(dev->nqueue, dev->nqueue + 1);
 	}
 	if (!live || slot)
-		count_queued(dev->bind, -1);
+		nac_count_queued(dev->bind, -1);
 	spin_unlock_irqrestore(&dev->lock, flags);
 	if (!live)
 		nac_fall_back(job, NAC_F_STOPPED);
@@ -297,120 +274,4 @@ struct nac_job *nac_next(struct nac_dev *dev, struct nac_slot *slot)
 	if (up)
 		move_up(dev, up);
 	return job;
-}
-
-/* ---- Time ---- */
-
-/* Those of a list that are due go to another; the earliest of the others' deadlines. */
-static void expire(struct list_head *list, struct list_head *due, unsigned long now, unsigned long *next)
-{
-	struct nac_job *job, *tmp;
-
-	list_for_each_entry_safe(job, tmp, list, entry) {
-		if (time_after_eq(now, job->deadline))
-			list_move_tail(&job->entry, due);
-		else if (time_before(job->deadline, *next))
-			*next = job->deadline;
-	}
-}
-
-static void expire_slots(struct nac_dev *dev, struct list_head *due, unsigned long now, unsigned long *next)
-{
-	u32 i;
-
-	for (i = 0; i < dev->nslot; i++) {
-		struct nac_job *job = dev->slots[i].job;
-
-		if (!job)
-			continue;
-		if (time_after_eq(now, job->deadline)) {
-			dev->slots[i].job = NULL;
-			list_add_tail(&job->entry, due);
-			WRITE_ONCE(dev->sick, true);
-		} else if (time_before(job->deadline, *next)) {
-			*next = job->deadline;
-		}
-	}
-}
-
-/* All jobs of the lists to software; those of the backlog still wait to be told that they moved up. */
-static void give_up(struct list_head *jobs, struct list_head *backlog, enum nac_count why)
-{
-	struct nac_job *job, *tmp;
-
-	list_for_each_entry_safe(job, tmp, backlog, entry) {
-		list_del_init(&job->entry);
-		notify(job);
-		nac_fall_back(job, why);
-	}
-	list_for_each_entry_safe(job, tmp, jobs, entry) {
-		list_del_init(&job->entry);
-		nac_fall_back(job, why);
-	}
-}
-
-static u32 length(const struct list_head *list)
-{
-	const struct list_head *e;
-	u32 n = 0;
-
-	list_for_each(e, list)
-		n++;
-	return n;
-}
-
-static void timer(struct timer_list *t)
-{
-	struct nac_dev *dev = container_of(t, struct nac_dev, timer);
-	unsigned long now = jiffies, next = now + MAX_JIFFY_OFFSET / 2, flags;
-	LIST_HEAD(jobs);
-	LIST_HEAD(backlog);
-	u32 n;
-
-	spin_lock_irqsave(&dev->lock, flags);
-	expire(&dev->queue, &jobs, now, &next);
-	n = length(&jobs);
-	WRITE_ONCE(dev->nqueue, dev->nqueue - n);
-	expire(&dev->backlog, &backlog, now, &next);
-	count_queued(dev->bind, -(int)(n + length(&backlog)));
-	expire_slots(dev, &jobs, now, &next);
-	if (next != now + MAX_JIFFY_OFFSET / 2 && !dev->dead)
-		mod_timer(&dev->timer, next);
-	spin_unlock_irqrestore(&dev->lock, flags);
-	if (READ_ONCE(dev->sick)) {
-		atomic_set(&dev->ask, 1);
-		nac_bind_kick(dev->bind);
-	}
-	give_up(&jobs, &backlog, NAC_F_TIMEOUT);
-}
-
-void nac_flush(struct nac_dev *dev, bool all, enum nac_count why)
-{
-	unsigned long flags;
-	LIST_HEAD(jobs);
-	LIST_HEAD(backlog);
-	u32 i;
-
-	spin_lock_irqsave(&dev->lock, flags);
-	list_splice_init(&dev->queue, &jobs);
-	list_splice_init(&dev->backlog, &backlog);
-	count_queued(dev->bind, -(int)(length(&jobs) + length(&backlog)));
-	WRITE_ONCE(dev->nqueue, 0);
-	for (i = 0; all && i < dev->nslot; i++) {
-		if (dev->slots[i].job)
-			list_add_tail(&dev->slots[i].job->entry, &jobs);
-		dev->slots[i].job = NULL;
-	}
-	spin_unlock_irqrestore(&dev->lock, flags);
-	give_up(&jobs, &backlog, why);
-}
-
-void nac_queue_init(struct nac_dev *dev)
-{
-	spin_lock_init(&dev->lock);
-	INIT_LIST_HEAD(&dev->free);
-	INIT_LIST_HEAD(&dev->queue);
-	INIT_LIST_HEAD(&dev->backlog);
-	init_waitqueue_head(&dev->idle);
-	timer_setup(&dev->timer, timer, 0);
 }

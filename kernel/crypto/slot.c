@@ -34,8 +34,7 @@ static bool job_back(struct nac_slot *slot, struct nac_job *job)
 	ok = !slot->dev->dead;
 	if (ok) {
 		slot->job = job;
-		if (!timer_pending(&slot->dev->timer))
-			mod_timer(&slot->dev->timer, job->deadline);
+		nac_arm(slot->dev, job->deadline);
 	}
 	spin_unlock_irqrestore(&slot->dev->lock, flags);
 	return ok;
@@ -242,6 +241,7 @@ static enum nac_count reason_of(u32 code)
 {
 	switch (code) {
 	case NVME_ACCEL_UNSUPPORTED_OP:
+	case NVME_ACCEL_BAD_PARAM:
 		return NAC_F_UNSUPPORTED;
 	case NVME_ACCEL_BAD_INPUT_DATA:
 	case NVME_ACCEL_AUTH_FAILED:

@@ -55,6 +55,14 @@ for line in 6.12 6.1; do
 	ok "$line: says what it is" matches "$(modinfo -F description "$ko")" '...'
 	ok "$line: layouts are asserted" grep -q '^static_assert(sizeof(struct nvme_ctrl) == ' "${dir[$line]}/private/nvme_btf.h"
 	ok "$line: what the module is made of has seen them" grep -q private/nvme_btf.h "${dir[$line]}/kernel/passthru/.main.o.cmd"
+	cr=${dir[$line]}/nvme-accel-crypto.ko
+	ok "$line: nvme-accel-crypto: sparse has looked" grep -q 'CHECK .*crypto/slot.c' "${dir[$line]}/.log"
+	ok "$line: nvme-accel-crypto: licence" same "$(modinfo -F license "$cr")" GPL
+	ok "$line: nvme-accel-crypto: depends on configfs, and not on nvme-core" matches "$(modinfo -F depends "$cr" | sed 's/nvme-core/WRONG/')" \
+		'^[^W]*configfs[^W]*$'
+	ok "$line: nvme-accel-crypto: its algorithms bring it" matches "$(modinfo -F alias "$cr" | tr '\n' ' ')" \
+		'crypto-deflate-nvme-accel.*crypto-sha256-nvme-accel.*crypto-gcm-aes-nvme-accel.*crypto-xts-aes-nvme-accel'
+	ok "$line: nvme-accel-crypto: its parameters" same "$(modinfo -F parm "$cr" | sed 's/:.*//' | sort | tr '\n' ' ')" "algorithms workspaces "
 	p2p=${dir[$line]}/nvme-accel-p2pdma.ko
 	ok "$line: nvme-accel-p2pdma: sparse has looked" grep -q 'CHECK .*p2pdma/main.c' "${dir[$line]}/.log"
 	ok "$line: nvme-accel-p2pdma: licence" same "$(modinfo -F license "$p2p")" GPL

@@ -32,10 +32,15 @@ static struct page *page_at(const struct place *p, u32 *offset)
 	return sg_page(p->sg) + (at >> PAGE_SHIFT);
 }
 
-/* Whether a reference keeps the page as it is, until an answer comes that nobody waits for any more. */
+/*
+ * Whether a reference keeps the page as it is, until an answer comes that nobody waits for any more. Slabs' pages are used again
+ * all the same, and the tails of larger blocks that are not compound have no references of their own.
+ */
 static bool can_pin(struct page *page)
 {
-	return !folio_test_slab(page_folio(page)) && !is_zone_device_page(page);
+	struct folio *folio = page_folio(page);
+
+	return folio_ref_count(folio) > 0 && !folio_test_slab(folio) && !is_zone_device_page(page);
 }
 
 /* How much of a list can be sent as it is: whole pages of NVMe, and the end if it is a whole block. */
@@ -43,12 +48,14 @@ static u32 direct_len(const struct nac_dev *dev, struct scatterlist *sg, u32 off
 {
 	struct place p = { sg, 0 };
 	u32 n = 0, here, offset;
+	struct page *page;
 
 	if (dev->stable)
 		return 0;
 	for (seek(&p, off); n < len && p.sg; seek(&p, here)) {
-		here = min_t(u32, p.sg->length - p.off, len - n);
-		if (!can_pin(page_at(&p, &offset)) || offset % NAC_UNIT)
+		page = page_at(&p, &offset);
+		here = min3((u32)PAGE_SIZE - offset, (u32)(p.sg->length - p.off), len - n);
+		if (!can_pin(page) || offset % NAC_UNIT)
 			break;
 		if (n + here < len && here % NAC_UNIT) {
 			n += here - here % NAC_UNIT;

@@ -60,6 +60,7 @@ struct ct_list {
 	unsigned int n, nents, max;	/* pieces, entries, the most of either */
 	u8 *mem[2];
 	size_t at[2], size;
+	bool single;		/* the contiguous ones are single pages */
 };
 
 struct ct_rnd {

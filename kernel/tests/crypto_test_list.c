@@ -33,9 +33,27 @@ void ct_list_close(struct ct_list *l)
 	sg_free_table(&l->table);
 	kvfree(l->piece);
 	vfree(l->mem[VM]);
-	if (l->mem[PAGES])
+	if (l->mem[PAGES] && l->single)
 		free_pages_exact(l->mem[PAGES], l->size);
+	else if (l->mem[PAGES])
+		free_pages((unsigned long)l->mem[PAGES], get_order(l->size));
 	memset(l, 0, sizeof(*l));
+}
+
+/*
+ * Contiguous pages of three kinds: single ones, a compound page, and a block whose pages behind the first nobody may hold, as they
+ * count no references. Where memory is in pieces there are none; then all is vmalloc'ed.
+ */
+static u8 *contiguous(struct ct_list *l)
+{
+	static atomic_t kinds;
+	unsigned int kind = (unsigned int)atomic_inc_return(&kinds) % 3;
+	gfp_t gfp = GFP_KERNEL | __GFP_NOWARN | __GFP_NORETRY;
+
+	l->single = !kind;
+	if (l->single)
+		return alloc_pages_exact(l->size, gfp);
+	return (u8 *)__get_free_pages(kind == 1 ? gfp | __GFP_COMP : gfp, get_order(l->size));
 }
 
 int ct_list_open(struct ct_list *l, size_t max)
@@ -45,8 +63,7 @@ int ct_list_open(struct ct_list *l, size_t max)
 	l->max = min_t(size_t, 128 + max / 8 + 2 * max / PAGE_SIZE, ENTRIES + 2 * max / PAGE_SIZE);
 	l->piece = kvcalloc(l->max, sizeof(*l->piece), GFP_KERNEL);
 	l->mem[VM] = vmalloc(l->size);
-	/* Where memory is in pieces there are none; then all is vmalloc'ed. */
-	l->mem[PAGES] = alloc_pages_exact(l->size, GFP_KERNEL | __GFP_NOWARN | __GFP_NORETRY);
+	l->mem[PAGES] = contiguous(l);
 	if (l->piece && l->mem[VM] && !sg_alloc_table(&l->table, l->max, GFP_KERNEL)) {
 		l->sg = l->last = l->table.sgl;
 		return 0;

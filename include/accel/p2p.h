@@ -125,6 +125,7 @@ struct accel_range {
 #define ACCEL_COPY_MEMORY	(1u << 1)	/**< through memory, even if there is another way */
 #define ACCEL_COPY_SYNC		(1u << 2)	/**< ends when the destination has it for good (fdatasync) */
 
+/** How a copy is to be made; all zero is the default. */
 struct accel_copy_opts {
 	uint32_t size;
 	uint32_t flags;			/**< ACCEL_COPY_* */

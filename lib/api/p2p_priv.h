@@ -29,7 +29,7 @@ void p2p_buf_close(struct accel_ctx *ctx, int fd);
 /* Room in the kernel's own CMB memory of a function; -errno. */
 int p2p_kernel_map(const struct p2p_where *where, const char *address, size_t nbytes, void **p);
 
-/* ---- p2p_way.c, p2p_copy.c, p2p_compress.c ---- */
+/* ---- p2p_new.c, p2p_way.c, p2p_copy.c, p2p_compress.c ---- */
 
 enum copy_mode { COPY_NONE, COPY_MEMORY, COPY_KERNEL, COPY_MODULE, COPY_JOBS };
 
@@ -39,6 +39,7 @@ struct accel_copy {
 	struct accel_ctx *ctx;
 	struct p2p_where where;
 	struct p2p_end src, dst;
+	char *src_name, *dst_name;
 	struct accel_copy_opts o;	/* with defaults filled in */
 	enum copy_mode mode;
 	struct p2p_module module;

@@ -3,7 +3,9 @@
 # The kernel module nvme-accel-p2pdma: copies through the CMB of a controller below a switch, who is refused, what a controller that is
 # reset, unbound or pulled does to them. The emulator writes down the address of every transfer.
 # test_p2p.sh [-k LINE]... [copy|life|other|large]...; without a name copy and life, without a kernel 6.12, and 6.1 for copy.
-#   MODULES   the directory of the module, if it is not to be built for the kernel
+#   MODULES       the directory of the module, if it is not to be built for the kernel
+#   CALLS         random ones (300)
+#   LIFE_SECONDS  limit for life (900)
 . "$(dirname "$0")/lib.inc"
 
 kernels=
@@ -11,7 +13,7 @@ while [ "${1:-}" = -k ]; do kernels="$kernels $2"; shift 2; done
 tests=${*:-copy life}
 wanted() { case " $tests " in *" all "* | *" $1 "*) ;; *) return 1 ;; esac; }
 
-for program in p2p p2p_args; do
+for program in p2p p2p_args p2p_user; do
 	${CC:-cc} -O1 -Wall -Wextra -Werror -Wno-override-init -I"$root/include/uapi" -o "$work/$program" "$root/tests/vm/guest/$program.c" ||
 		{ echo "not ok 1 - $program compiles"; exit 1; }
 done
@@ -69,18 +71,23 @@ payload() {
 		fail "$name: bytes through memory per byte moved should be $ways" "in the BAR $in, elsewhere $out, moved $nbytes"
 	fi
 }
+# The emulator's legacy CMB has its registers filled from the start, and says CAP.CMBS like the other.
+options() { if [ "$1" = legacy ]; then echo cmb_size_mb=64,legacy-cmb=on; else echo cmb_size_mb=64; fi; }
 p2p_copy() { # KERNEL KIND MIB CALLS
-	local options=cmb_size_mb=64
-	[ "$2" = legacy ] && options+=,legacy-cmb=on
-	p2p_guest "copies ($2)" "$1" "$options" p2p -t 900 -e KIND="$2" -e MIB="$3" -e CALLS="$4"
+	p2p_guest "copies ($2)" "$1" "$(options "$2")" p2p -t 900 -e MIB="$3" -e CALLS="$4"
 	payload "  $2 on $1: by the CMB" $(($3 << 20)) 0 1 2
 	payload "  $2 on $1: the ordinary way" $(($3 << 20)) 2 3 4
 }
 
 p2p_life() { # KERNEL KIND
-	local options=cmb_size_mb=64
-	[ "$2" = legacy ] && options+=,legacy-cmb=on
-	p2p_guest "life ($2)" "$1" "$options" p2p_life -t 900 -e KIND="$2"
+	p2p_guest "life ($2)" "$1" "$(options "$2")" p2p_life -t "${LIFE_SECONDS:-900}"
+}
+
+p2p_iommu() { # KERNEL MODE
+	local append="intel_iommu=on iommu=nopt"
+	[ "$2" = identity ] && append="intel_iommu=on iommu=pt"
+	more_args="-device intel-iommu" VM_APPEND="${VM_APPEND:-} $append" \
+		p2p_guest "IOMMU ($2)" "$1" cmb_size_mb=64 p2p_iommu -t 600 -e MODE="$2"
 }
 
 for kernel in ${kernels:-6.12 6.1}; do
@@ -96,6 +103,8 @@ for kernel in ${kernels:-6.12 6.1}; do
 	wanted copy && p2p_copy "$kernel" "$kind" 16 "${CALLS:-300}"
 	[ -z "$kernels$*" ] && [ "$kernel" != 6.12 ] && continue
 	wanted life && p2p_life "$kernel" "$kind"
+	wanted iommu && p2p_iommu "$kernel" identity && p2p_iommu "$kernel" translated
+	wanted user && [ "$kernel" != debug ] && p2p_guest "user pages" "$kernel" cmb_size_mb=64 p2p_user -t 600
 	wanted other && p2p_copy "$kernel" "$([ $kind = legacy ] && echo 1.4 || echo legacy)" 16 "${CALLS:-300}"
 	wanted large && disk_size=256M p2p_copy "$kernel" "$kind" 256 "${CALLS:-3000}"
 done

@@ -50,10 +50,6 @@ static inline struct nap_req *eng_req(struct eng_cmd *c)
 	return container_of((u64 *)c, struct nap_req, eng.space[0]);
 }
 
-struct eng_jobs {
-	struct model_job *first, *last;
-};
-
 /* A thread that runs jobs, and what the engine page says of it. */
 struct eng_thread {
 	struct nap_engine *e;
@@ -86,8 +82,8 @@ struct nap_engine {
 	u64 due_ns;			/* when the model has something to do; the worker reads it without the lock */
 	struct model_cmd *done, **done_end;	/* to be completed when the lock is free */
 	bool submitting;		/* the worker is in model_submit(): it can run small jobs itself */
-	struct eng_jobs here;		/* those */
-	struct eng_jobs jobs;		/* that wait for a thread, the most urgent first */
+	struct model_jobs here;		/* those */
+	struct model_jobs jobs;		/* that wait for a thread, the most urgent first */
 	u32 njobs;			/* their number; threads read it without the lock */
 	unsigned int nwake;		/* threads to wake when the lock is free */
 	unsigned int forgets;		/* counts leases that have ended: keys are not kept beyond that */

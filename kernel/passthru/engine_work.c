@@ -14,46 +14,17 @@
 
 /* ---- Jobs ---- */
 
-static void list_add_job(struct eng_jobs *list, struct model_job *mj)
-{
-	mj->env_next = NULL;
-	if (list->first)
-		list->last->env_next = mj;
-	else
-		list->first = mj;
-	list->last = mj;
-}
-
-static struct model_job *list_pop_job(struct eng_jobs *list)
-{
-	struct model_job *mj = list->first;
-
-	if (mj)
-		list->first = mj->env_next;
-	return mj;
-}
-
-/* The most urgent first, else in the order of arrival. env_priv says that it waits. */
+/* env_priv says that it waits. */
 static void job_push(struct nap_engine *e, struct model_job *mj)
 {
-	struct eng_jobs *q = &e->jobs;
-	struct model_job **at = &q->first;
-
 	mj->env_priv = e;
 	WRITE_ONCE(e->njobs, e->njobs + 1);
-	if (!q->first || q->last->priority >= mj->priority) {
-		list_add_job(q, mj);
-		return;
-	}
-	while ((*at)->priority >= mj->priority)
-		at = &(*at)->env_next;
-	mj->env_next = *at;
-	*at = mj;
+	model_jobs_push(&e->jobs, mj);
 }
 
 static struct model_job *job_pop(struct nap_engine *e)
 {
-	struct model_job *mj = list_pop_job(&e->jobs);
+	struct model_job *mj = model_jobs_pop(&e->jobs);
 
 	if (mj) {
 		mj->env_priv = NULL;
@@ -62,40 +33,13 @@ static struct model_job *job_pop(struct nap_engine *e)
 	return mj;
 }
 
-/* How much more work a byte is than that of a checksum, roughly; 0: too much for the worker, whom all wait for. */
-static unsigned int weight(const struct job_stage *stage)
-{
-	switch (stage->op) {
-	case NVME_ACCEL_OP_COMPRESS:
-		return stage->arg0 <= 1 ? 4 : 0;
-	case NVME_ACCEL_OP_DECOMPRESS:
-		return 4;
-	default:
-		return 1;
-	}
-}
-
-static bool is_small(const struct job *job)
-{
-	u64 limit = ENG_HERE_NBYTES;
-	unsigned int i, w;
-
-	for (i = 0; i < job->nstage && i < JOB_MAX_STAGES; i++) {
-		w = weight(&job->stage[i]);
-		if (!w)
-			return false;
-		limit = min_t(u64, limit, ENG_HERE_NBYTES / w);
-	}
-	return job->in_len <= limit && job->out_max <= limit - job->in_len;
-}
-
 u32 eng_job_start(void *ctx, struct model_job *mj)
 {
 	struct nap_engine *e = ctx;
 
-	if (e->submitting && is_small(&mj->job)) {
+	if (e->submitting && model_job_is_small(mj, ENG_HERE_NBYTES)) {
 		mj->env_priv = NULL;
-		list_add_job(&e->here, mj);
+		model_jobs_add(&e->here, mj);
 		return NVME_ACCEL_OK;
 	}
 	job_push(e, mj);
@@ -123,16 +67,6 @@ static u64 run(struct kengine_thread *ke, struct model_job *mj, u64 now)
 	else
 		kengine_run(ke, &mj->job);
 	return ktime_get_ns();
-}
-
-static bool has_key(const struct job *job)
-{
-	unsigned int i;
-
-	for (i = 0; i < job->nstage && i < JOB_MAX_STAGES; i++)
-		if (job->stage[i].op == NVME_ACCEL_OP_ENCRYPT || job->stage[i].op == NVME_ACCEL_OP_DECRYPT)
-			return true;
-	return false;
 }
 
 /* ---- Threads that run jobs ---- */
@@ -164,7 +98,7 @@ static void thread_forget(struct eng_thread *t, u64 now)
 static void thread_run(struct eng_thread *t, struct model_job *mj)
 {
 	struct nap_engine *e = t->e;
-	bool secret = has_key(&mj->job);
+	bool secret = model_job_has_key(mj);
 	u64 start, end;
 
 	t->busy = true;
@@ -229,7 +163,7 @@ static void here_forget(struct nap_engine *e, u64 now)
  */
 static void run_here(struct nap_engine *e)
 {
-	struct eng_jobs list = e->here;
+	struct model_jobs list = e->here;
 	struct model_job *mj;
 	bool secret = false;
 	u64 start, now;
@@ -240,7 +174,7 @@ static void run_here(struct nap_engine *e)
 	eng_unlock(e);
 	start = now = ktime_get_ns();
 	for (mj = list.first; mj; mj = mj->env_next) {
-		secret |= has_key(&mj->job);
+		secret |= model_job_has_key(mj);
 		now = run(e->here_ke, mj, now);
 	}
 	if (secret)
@@ -248,7 +182,7 @@ static void run_here(struct nap_engine *e)
 	eng_lock(e);
 	eng_set_now(e, now);
 	e->thread[0].busy_ns += now - start;
-	while ((mj = list_pop_job(&list))) {
+	while ((mj = model_jobs_pop(&list))) {
 		e->thread[0].jobs++;
 		model_job_done(e->model, mj);
 	}

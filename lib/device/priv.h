@@ -32,10 +32,6 @@ struct busy {
 	uint64_t jobs, busy_ns;
 };
 
-struct job_list {
-	struct model_job *first, *last;
-};
-
 struct device {
 	struct device_opts opts;	/* name and uuid are in the model's identity; not kept here */
 	pthread_mutex_t lock;
@@ -49,7 +45,7 @@ struct device {
 	uint16_t submit_status;		/* its status, if it has ended there; MODEL_SC_OK */
 
 	/* Jobs that wait for an engine, the most urgent first, else in the order of arrival. */
-	struct job_list queue;
+	struct model_jobs queue;
 	uint32_t njobs;			/* their number; read without the lock by those who spin */
 
 	uint32_t kick;			/* changes with every job; idle workers sleep on it */
@@ -59,7 +55,7 @@ struct device {
 	struct busy busy[DEVICE_MAX_THREADS];
 
 	/* Small jobs of the commands that are being submitted: their thread runs them before it lets go. */
-	struct job_list here;
+	struct model_jobs here;
 	/* Engines of such threads that rest; counted up when those that do not rest are to forget keys. */
 	unsigned int nengine;
 	struct engine_thread *engine[NHERE];

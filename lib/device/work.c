@@ -11,28 +11,6 @@
 
 #define KEEP_KEYS_NS 100000000u		/* by an engine that has nothing to do */
 
-static void list_add(struct job_list *list, struct model_job *job)
-{
-	job->env_next = NULL;
-	if (list->first)
-		list->last->env_next = job;
-	else
-		list->first = job;
-	list->last = job;
-}
-
-static struct model_job *list_pop(struct job_list *list)
-{
-	struct model_job *job = list->first;
-
-	if (job) {
-		list->first = job->env_next;
-		if (!list->first)
-			list->last = NULL;
-	}
-	return job;
-}
-
 static void queue_count(struct device *dev, int by)
 {
 	__atomic_store_n(&dev->njobs, dev->njobs + (uint32_t)by, __ATOMIC_RELEASE);
@@ -40,40 +18,20 @@ static void queue_count(struct device *dev, int by)
 
 static void queue_push(struct device *dev, struct model_job *job)
 {
-	struct job_list *q = &dev->queue;
-	struct model_job **at = &q->first;
-
 	job->env_priv = dev;		/* see work_waits() */
 	queue_count(dev, 1);
-	if (!q->first || q->last->priority >= job->priority) {
-		list_add(q, job);
-		return;
-	}
-	while (*at && (*at)->priority >= job->priority)
-		at = &(*at)->env_next;
-	job->env_next = *at;
-	*at = job;
+	model_jobs_push(&dev->queue, job);
 }
 
 static struct model_job *queue_pop(struct device *dev)
 {
-	struct model_job *job = list_pop(&dev->queue);
+	struct model_job *job = model_jobs_pop(&dev->queue);
 
 	if (job) {
 		job->env_priv = NULL;
 		queue_count(dev, -1);
 	}
 	return job;
-}
-
-static bool has_key(const struct job *job)
-{
-	unsigned int i;
-
-	for (i = 0; i < job->nstage && i < JOB_MAX_STAGES; i++)
-		if (job->stage[i].op == NVME_ACCEL_OP_ENCRYPT || job->stage[i].op == NVME_ACCEL_OP_DECRYPT)
-			return true;
-	return false;
 }
 
 /* The job, without the lock. One that was told to stop before it began is not begun. Returns when it ended. */
@@ -144,7 +102,7 @@ void work_run_queue(struct device *dev)
 		return;
 	engine = engine_take(dev);
 	while ((job = queue_pop(dev))) {
-		secret |= has_key(&job->job);
+		secret |= model_job_has_key(job);
 		run_unlocked(dev, engine, job, &dev->busy[0]);
 	}
 	engine_give(dev, engine, forgets, secret);
@@ -156,24 +114,24 @@ void work_run_queue(struct device *dev)
  */
 static void run_here(struct device *dev)
 {
-	struct job_list list = dev->here;
+	struct model_jobs list = dev->here;
 	uint32_t forgets = dev->forgets;
 	struct engine_thread *engine = engine_take(dev);
 	uint64_t start, now;
 	struct model_job *job;
 	bool secret = false;
 
-	dev->here.first = dev->here.last = NULL;
+	dev->here.first = NULL;
 	device_unlock(dev);
 	start = now = wait_now_ns();
 	for (job = list.first; job; job = job->env_next) {
-		secret |= has_key(&job->job);
+		secret |= model_job_has_key(job);
 		now = run(engine, job, now);
 	}
 	device_lock(dev);
 	device_set_now(dev, now);
 	dev->busy[0].busy_ns += now - start;
-	while ((job = list_pop(&list))) {
+	while ((job = model_jobs_pop(&list))) {
 		dev->busy[0].jobs++;
 		model_job_done(dev->model, job);
 	}
@@ -233,7 +191,7 @@ static void worker_forget(struct worker *w, uint64_t now)
 
 static void worker_run(struct worker *w, struct model_job *job, struct busy *busy)
 {
-	bool secret = has_key(&job->job);
+	bool secret = model_job_has_key(job);
 
 	run_unlocked(w->dev, w->engine, job, busy);
 	if (secret)
@@ -358,33 +316,6 @@ fail:
 	return ret;
 }
 
-/* How much more work a byte is than that of a checksum, roughly; 0: too much for threads that others wait for. */
-static unsigned int weight(const struct job_stage *stage)
-{
-	switch (stage->op) {
-	case NVME_ACCEL_OP_COMPRESS:
-		return stage->arg0 <= 1 ? 4 : 0;
-	case NVME_ACCEL_OP_DECOMPRESS:
-		return 4;
-	default:
-		return 1;
-	}
-}
-
-static bool is_small(const struct device *dev, const struct job *job)
-{
-	uint64_t limit = dev->opts.here_nbytes;
-	unsigned int i, w;
-
-	for (i = 0; i < job->nstage && i < JOB_MAX_STAGES; i++) {
-		w = weight(&job->stage[i]);
-		if (!w)
-			return false;
-		limit = BASE_MIN(limit, dev->opts.here_nbytes / w);
-	}
-	return job->in_len <= limit && job->out_max <= limit - job->in_len;
-}
-
 /* Sees to it that somebody will take the job that is about to be queued. */
 static bool have_worker(struct device *dev)
 {
@@ -405,9 +336,9 @@ uint32_t work_start(void *ctx, struct model_job *job)
 {
 	struct device *dev = ctx;
 
-	if (dev->submitting && dev->opts.here_nbytes && is_small(dev, &job->job)) {
+	if (dev->submitting && dev->opts.here_nbytes && model_job_is_small(job, dev->opts.here_nbytes)) {
 		job->env_priv = NULL;
-		list_add(&dev->here, job);
+		model_jobs_add(&dev->here, job);
 		return NVME_ACCEL_OK;
 	}
 	if (dev->opts.threads && !have_worker(dev))

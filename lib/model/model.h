@@ -193,4 +193,18 @@ void model_identify(struct model *m, void *page);
 /* For whoever shows the state of a device from inside: the statistics page. */
 void model_stats(struct model *m, struct nvme_accel_stats *page);
 
+/* ---- For environments: jobs that wait for an engine (waiting.c) ---- */
+
+struct model_jobs {
+	struct model_job *first, *last;	/* last: only if there is a first */
+};
+
+void model_jobs_add(struct model_jobs *list, struct model_job *mj);	/* in the order of arrival */
+void model_jobs_push(struct model_jobs *list, struct model_job *mj);	/* the most urgent first, else in that order */
+struct model_job *model_jobs_pop(struct model_jobs *list);		/* NULL: there is none */
+/* Whether it ciphers: whoever has run it has seen a key. */
+int model_job_has_key(const struct model_job *mj);
+/* Whether it is no more work than a checksum of limit bytes. */
+int model_job_is_small(const struct model_job *mj, uint32_t limit);
+
 #endif

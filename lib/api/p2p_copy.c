@@ -84,11 +84,31 @@ static int kernel_start(struct accel_copy *c)
 	return ret;
 }
 
-/* Whether the kernel itself offers memory anywhere; the module's ioctls are the way where it is loaded. */
+/* Whether the kernel itself offers memory anywhere. */
 static int is_kernels(void *arg, const struct p2p_ctrl *ctrl)
 {
 	(void)arg;
 	return ctrl->kernel;
+}
+
+/*
+ * What the module does not do the kernel may: by direct I/O, which a file's own file system carries out. If it does not, the
+ * module's reason is the better one.
+ */
+static int try_kernel(struct accel_copy *c)
+{
+	struct p2p_why why = c->why;
+	bool asked = c->module.fd >= 0;
+	uint32_t depth = c->o.depth;
+	int ret;
+
+	copy_leave_way(c);
+	ret = kernel_start(c);
+	if (ret == -EREMOTEIO && asked)
+		c->why = why;
+	if (ret)
+		c->o.depth = depth;
+	return ret;
 }
 
 static int choose(struct accel_copy *c)
@@ -100,8 +120,8 @@ static int choose(struct accel_copy *c)
 		return memory_start(c);
 	}
 	ret = module_start(c);
-	if (ret == -EREMOTEIO && c->module.fd < 0 && p2p_ctrl_each(c->where.sysfs, is_kernels, NULL) == 1)
-		ret = kernel_start(c);
+	if (ret == -EREMOTEIO && p2p_ctrl_each(c->where.sysfs, is_kernels, NULL) == 1)
+		ret = try_kernel(c);
 	return ret == -EREMOTEIO ? memory_start(c) : ret;
 }
 

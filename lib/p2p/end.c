@@ -181,6 +181,11 @@ int p2p_end_disk(const struct p2p_where *where, struct p2p_end *e, struct p2p_wh
 	}
 	snprintf(path, sizeof(path), "%s/%s", where->devdir, e->disk_name);
 	e->disk = open(e->is_block ? e->name : path, (e->write ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_DIRECT);
+	if (e->disk < 0 && errno == EBUSY) {
+		p2p_because(why, 0, "%s is in use, and this kernel lets nobody else write to it (for mounted devices: "
+			    "bdev_allow_write_mounted=1 on its command line)", e->is_block ? e->name : path);
+		return -EREMOTEIO;
+	}
 	if (e->disk < 0) {
 		p2p_because(why, 0, "%s may not be opened: %s", e->is_block ? e->name : path, strerrordesc_np(errno));
 		return -EREMOTEIO;

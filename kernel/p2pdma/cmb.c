@@ -18,7 +18,8 @@
 #define CMBSTS_CBAI	0x1
 #define CMBMSC_LOW	0xfff	/* what is no address */
 
-#define info(p, fmt, ...) pci_info((p)->pdev, P2P_NAME ": " fmt, ##__VA_ARGS__)
+/* A job that waits for its controller tries again and again. */
+#define info(p, fmt, ...) pci_info_ratelimited((p)->pdev, P2P_NAME ": " fmt, ##__VA_ARGS__)
 
 bool p2p_cmb_ready(struct p2p_provider *p)
 {

@@ -8,7 +8,6 @@
 #include <linux/bio.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
-#include <linux/sort.h>
 #include "p2p.h"
 #include "p2p_trace.h"
 
@@ -247,62 +246,6 @@ static void copy_work(struct work_struct *work)
 
 /* ---- Arguments ---- */
 
-/* A range on a disk: of the destination, or of the source if that is the same disk. */
-struct range_of {
-	u64 start, end;
-	bool dst;
-};
-
-static int by_start(const void *a, const void *b)
-{
-	const struct range_of *x = a, *y = b;
-
-	return x->start < y->start ? -1 : x->start > y->start;
-}
-
-/* In order of their starts: a range is in the way of one before it that ends later, unless both are sources. */
-static bool overlap(struct range_of *r, u32 n)
-{
-	u64 end[2] = { };
-	u32 i;
-
-	sort(r, n, sizeof(*r), by_start, NULL);
-	for (i = 0; i < n; i++) {
-		if (r[i].start < end[1] || (r[i].dst && r[i].start < end[0]))
-			return true;
-		end[r[i].dst] = max(end[r[i].dst], r[i].end);
-	}
-	return false;
-}
-
-static u64 begin_of(const struct p2p_client *c)
-{
-	return (u64)c->bdev->bd_start_sect << SECTOR_SHIFT;
-}
-
-static int check_overlap(struct copy *c)
-{
-	struct p2p_job *job = &c->job;
-	bool same = job->src.bdev->bd_disk == job->dst.bdev->bd_disk;
-	const struct nvme_accel_p2p_extent *e;
-	struct range_of *r;
-	u32 i, n = 0;
-	int ret;
-
-	r = kvmalloc_array(c->nr_extents, sizeof(*r) * 2, GFP_KERNEL);
-	if (!r)
-		return -ENOMEM;
-	for (i = 0; i < c->nr_extents; i++) {
-		e = &c->extents[i];
-		r[n++] = (struct range_of){ begin_of(&job->dst) + e->dst_off, begin_of(&job->dst) + e->dst_off + e->len, true };
-		if (same)
-			r[n++] = (struct range_of){ begin_of(&job->src) + e->src_off, begin_of(&job->src) + e->src_off + e->len, false };
-	}
-	ret = overlap(r, n) ? -EINVAL : 0;
-	kvfree(r);
-	return ret;
-}
-
 static int check_extents(struct copy *c)
 {
 	const struct nvme_accel_p2p_extent *e;
@@ -318,7 +261,7 @@ static int check_extents(struct copy *c)
 			return ret;
 		c->job.bytes_total += e->len;
 	}
-	return check_overlap(c);
+	return p2p_extents_check(&c->job.src, &c->job.dst, c->extents, c->nr_extents);
 }
 
 static int check_chunk(struct copy *c, const struct nvme_accel_p2p_copy *a)

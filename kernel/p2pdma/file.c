@@ -96,6 +96,17 @@ static struct pci_dev *find_pci(const char *name)
 	return pci_get_domain_bus_and_slot(domain, bus, PCI_DEVFN(slot, func));
 }
 
+/* The lock keeps the driver where it is while its name is read. */
+static bool bound_to_nvme(struct pci_dev *pdev)
+{
+	bool bound;
+
+	device_lock(&pdev->dev);
+	bound = p2p_is_nvme(pdev);
+	device_unlock(&pdev->dev);
+	return bound;
+}
+
 static int client_by_fd(struct p2p_client *c, struct nvme_accel_p2p_verdict *a, u32 *reason)
 {
 	if (a->pci[0])
@@ -109,7 +120,7 @@ static int client_by_pci(struct p2p_client *c, struct nvme_accel_p2p_verdict *a,
 	if (a->fd != -1 || a->flags || strnlen(a->pci, sizeof(a->pci)) == sizeof(a->pci))
 		return -EINVAL;
 	c->pdev = find_pci(a->pci);
-	*reason = c->pdev && c->pdev->driver && !strcmp(c->pdev->driver->name, "nvme") ? 0 : NVME_ACCEL_P2P_R_NO_DEVICE;
+	*reason = c->pdev && bound_to_nvme(c->pdev) ? 0 : NVME_ACCEL_P2P_R_NO_DEVICE;
 	return 0;
 }
 
@@ -186,12 +197,14 @@ static int alloc_set(struct p2p_file *f, struct nvme_accel_p2p_alloc *a, void __
 		return -EINVAL;
 	mutex_lock(&f->lock);
 	ret = p2p_set_alloc(f, a);
-	if (!ret && copy_to_user(user, a, sizeof(*a))) {
-		p2p_set_free(f, a->handle);
-		ret = -EFAULT;
-	}
 	mutex_unlock(&f->lock);
-	return ret;
+	/* Not under the lock, which mmap() takes, too. */
+	if (ret || !copy_to_user(user, a, sizeof(*a)))
+		return ret;
+	mutex_lock(&f->lock);
+	p2p_set_free(f, a->handle);
+	mutex_unlock(&f->lock);
+	return -EFAULT;
 }
 
 static int free_set(struct p2p_file *f, const struct nvme_accel_p2p_free *a)

@@ -94,43 +94,52 @@ void p2p_job_abandon(struct p2p_job *job)
 	p2p_job_put(job);
 }
 
-/* The id is written before the job can be seen to run: whoever does not get it has no job. */
-static int enlist(struct p2p_job *job, u32 __user *id)
+static int enlist(struct p2p_job *job)
 {
 	struct p2p_file *f = job->file;
 	int ret;
 
-	if (f->nr_jobs >= NVME_ACCEL_P2P_MAX_JOBS)
-		return -EMFILE;
 	if (READ_ONCE(job->p->dead))
 		return -ENODEV;
-	ret = xa_alloc_cyclic(&f->jobs, &job->id, job, XA_LIMIT(1, INT_MAX), &f->next_job, GFP_KERNEL);
-	if (ret < 0)
-		return ret;
-	if (put_user(job->id, id)) {
-		xa_erase(&f->jobs, job->id);
-		return -EFAULT;
-	}
-	f->nr_jobs++;
-	return 0;
+	mutex_lock(&f->lock);
+	ret = -EMFILE;
+	if (f->nr_jobs < NVME_ACCEL_P2P_MAX_JOBS)
+		ret = xa_alloc_cyclic(&f->jobs, &job->id, job, XA_LIMIT(1, INT_MAX), &f->next_job, GFP_KERNEL);
+	if (ret >= 0)
+		f->nr_jobs++;
+	mutex_unlock(&f->lock);
+	return min(ret, 0);
 }
 
+static void unlist(struct p2p_job *job)
+{
+	struct p2p_file *f = job->file;
+
+	mutex_lock(&f->lock);
+	xa_erase(&f->jobs, job->id);
+	f->nr_jobs--;
+	mutex_unlock(&f->lock);
+}
+
+/* The id is written before anything begins: whoever does not get it has no job. Not under the lock, which mmap() takes, too. */
 int p2p_job_start(struct p2p_job *job, u32 __user *id)
 {
 	int ret;
 
-	mutex_lock(&job->file->lock);
-	ret = enlist(job, id);
-	if (!ret) {
-		job->start_ns = ktime_get_ns();
-		trace_nvme_accel_p2p_job_start(job);
-		kref_get(&job->ref);
-		if (job->timeout_ms)
-			queue_delayed_work(system_wq, &job->timer, msecs_to_jiffies(job->timeout_ms));
-		queue_work(p2p_wq, &job->work);
+	job->start_ns = ktime_get_ns();
+	ret = enlist(job);
+	if (ret)
+		return ret;
+	if (put_user(job->id, id)) {
+		unlist(job);
+		return -EFAULT;
 	}
-	mutex_unlock(&job->file->lock);
-	return ret;
+	trace_nvme_accel_p2p_job_start(job);
+	kref_get(&job->ref);
+	if (job->timeout_ms)
+		queue_delayed_work(system_wq, &job->timer, msecs_to_jiffies(job->timeout_ms));
+	queue_work(p2p_wq, &job->work);
+	return 0;
 }
 
 /* ---- While it runs ---- */

@@ -104,6 +104,7 @@ static inline void p2p_count(struct p2p_provider *p, enum p2p_counter c, u64 n)
 /* provider.c */
 int p2p_providers_init(void);
 void p2p_providers_exit(void);
+bool p2p_is_nvme(const struct pci_dev *pdev);		/* bound to nvme-pci; with the device locked */
 struct p2p_provider *p2p_provider_find(u32 id);		/* with a reference, or NULL */
 struct p2p_provider *p2p_provider_after(u32 id);	/* the same: the next one */
 unsigned int p2p_provider_count(void);
@@ -255,6 +256,9 @@ struct p2p_job *p2p_job_find(struct p2p_file *f, u32 id);	/* with a reference */
 void p2p_job_forget(struct p2p_job *job);			/* it has ended, and that was told */
 void p2p_jobs_stop(struct p2p_file *f);				/* all, and waits */
 int p2p_job_wait(struct p2p_job *job, struct nvme_accel_p2p_wait *w);
+
+/* extents.c: -EINVAL if two are in each other's way; each is within its device. */
+int p2p_extents_check(const struct p2p_client *src, const struct p2p_client *dst, const struct nvme_accel_p2p_extent *e, u32 n);
 
 /* copy.c, exec.c */
 int p2p_copy(struct p2p_file *f, const struct nvme_accel_p2p_copy *a, u32 __user *id);

@@ -29,7 +29,7 @@ static DEFINE_SPINLOCK(candidates_lock);
 static void look_work(struct work_struct *work);
 static DECLARE_DELAYED_WORK(looking, look_work);
 
-static bool is_nvme(struct pci_dev *pdev)
+bool p2p_is_nvme(const struct pci_dev *pdev)
 {
 	return pdev->class == PCI_CLASS_STORAGE_EXPRESS && pdev->driver && !strcmp(pdev->driver->name, "nvme");
 }
@@ -289,7 +289,7 @@ static bool look_at(struct candidate *c)
 
 	if (!device_trylock(&c->pdev->dev))
 		return true;
-	if (is_nvme(c->pdev) && !provider_of(c->pdev))
+	if (p2p_is_nvme(c->pdev) && !provider_of(c->pdev))
 		ret = make_provider(c->pdev);
 	device_unlock(&c->pdev->dev);
 	return ret == -EAGAIN && c->tries++ < LOOK_TRIES;
@@ -364,7 +364,7 @@ int p2p_providers_init(void)
 	if (ret)
 		return ret;
 	for_each_pci_dev(pdev)
-		if (is_nvme(pdev))
+		if (p2p_is_nvme(pdev))
 			add_candidate(pdev);
 	/* Who loads the module wants to use it: what is ready is found at once. */
 	flush_delayed_work(&looking);

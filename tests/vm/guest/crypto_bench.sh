@@ -14,6 +14,7 @@ ok "bind" cr_bind a "$(node_path "$nqn" 1)" --threshold-min 0 --threshold-max 25
 patience=${BENCH_PATIENCE:-900}
 ok "accel crypto bench" "$ACCEL" crypto bench --no-modprobe -o json --seconds "${BENCH_SECONDS:-1}" ${BENCH_ARGS:-}
 cp "$work/out" "$work/bench"
+echo "# $(grep -E '^(fallback|late|refused|backlog)' "$cdbg/stats" | grep -v ' 0$' | xargs)"
 patience=60
 cat >"$work/judge.py" <<'P'
 import json, sys

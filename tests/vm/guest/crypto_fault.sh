@@ -119,7 +119,7 @@ ok "unbind" cr_unbind a
 disconnect >/dev/null
 kill "$proxy"
 stop_daemon
-ok "rmmod" rmmod nvme_accel_crypto
+soon "rmmod" 60 rmmod nvme_accel_crypto
 leaks "nothing has leaked"
 [ "$bad" -eq 0 ] || tail -n 20 "$log" "$work/proxy.err" | sed 's/^/# /'
 finish

@@ -21,12 +21,10 @@ soon "hundreds of requests are under way" 30 eval '[ $(($(count queued) + $(coun
 fails "rmmod is refused" 'in use' rmmod nvme_accel_crypto
 ok "unbind all the same" cr_unbind a
 ct_end "1,000 requests under way"
-ok "bind again" cr_bind a "$tcp_dev" --threshold-min 0 --queue-depth 100
+ok "bind again" cr_bind a "$tcp_dev" --threshold-min 0 --slots 1 --queue-depth 4 --timeout 20000
 ct_start kind=skcipher driver=xts-aes-nvme-accel depth=1000 seconds="$S" min=1000 max=4096 timeout=60 backlog=0
 ct_end "more than the queue takes, without leave to wait"
-answer=$work/ct.back
 [ "$(count refused_full)" -gt 0 ] && pass "  refused $(count refused_full) times" || fail "  refused" "$(cat "$cdbg/stats")"
-unset answer
 ct "with leave" kind=skcipher driver=xts-aes-nvme-accel depth=1000 seconds="$S" min=1000 max=4096 timeout=60 backlog=1
 [ "$(count backlogged)" -gt 0 ] && pass "  $(count backlogged) waited" || fail "  waited" "$(cat "$cdbg/stats")"
 
@@ -48,23 +46,26 @@ if [ -e $tracing/events/kmem/kmalloc/trigger ] && echo 'hist:keys=call_site.sym'
 	echo 'hist:keys=call_site.sym' >$tracing/events/kmem/kmem_cache_alloc/trigger
 	before=$(accelerated)
 	ask kind=acomp driver=deflate-nvme-accel rounds=200 depth=16 min=4096 max=40000
+	cat $tracing/events/kmem/kmalloc/hist $tracing/events/kmem/kmem_cache_alloc/hist >"$work/hist"
+	# Leases are renewed beside the requests, by what may allocate.
 	is "traced: $(($(accelerated) - before)) requests on the accelerator allocate nothing" "" \
-		"$(grep -hE 'nvme_accel_crypto\]' $tracing/events/kmem/kmalloc/hist $tracing/events/kmem/kmem_cache_alloc/hist)"
-	[ -s $tracing/events/kmem/kmalloc/hist ] || fail "  the trace sees allocations"
+		"$(grep -E 'nvme_accel_crypto\]' "$work/hist" | grep -vE '\] (lease|ctl)_')"
+	[ "$(grep -c hitcount "$work/hist")" -gt 1 ] || fail "  the trace sees allocations" "$(head -n 5 "$work/hist")"
 	echo '!hist:keys=call_site.sym' >$tracing/events/kmem/kmalloc/trigger
 	echo '!hist:keys=call_site.sym' >$tracing/events/kmem/kmem_cache_alloc/trigger
 else
 	skip "what a request allocates" "no histograms of events in this kernel"
 fi
 ok "unbind" cr_unbind a
-ok "rmmod" rmmod nvme_accel_crypto
+soon "rmmod" 60 rmmod nvme_accel_crypto
 
 # ---- Again and again ----
+# For a moment the module may still be in use: the kernel's own tests of an algorithm run beside us.
 n=0
 for ((i = 0; i < ${RELOADS:-5}; i++)); do
 	insmod "$MODULES/nvme-accel-crypto.ko" && cr_bind a "$tcp_dev" --threshold-min 0 >/dev/null &&
 		ask kind=acomp driver=deflate-nvme-accel rounds=20 depth=8 max=20000 && [ "$(told faults)" = 0 ] &&
-		cr_unbind a && rmmod nvme_accel_crypto || break
+		cr_unbind a && within 60 rmmod nvme_accel_crypto || break
 	n=$((n + 1))
 done
 is "loaded, bound, used, unloaded" "${RELOADS:-5}" $n
@@ -72,7 +73,7 @@ is "loaded, bound, used, unloaded" "${RELOADS:-5}" $n
 insmod "$MODULES/nvme-accel-crypto.ko" && cr_bind a "$tcp_dev" >/dev/null
 fails "rmmod of a module that has bindings" 'in use' rmmod nvme_accel_crypto
 ok "  without them" cr_unbind a
-ok "  it goes" rmmod nvme_accel_crypto
+soon "  it goes" 60 rmmod nvme_accel_crypto
 disconnect >/dev/null
 stop_daemon
 leaks "nothing has leaked"

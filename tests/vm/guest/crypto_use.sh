@@ -20,6 +20,8 @@ else
 fi
 ok "bind" cr_bind a "$dev" --threshold-min 4k --timeout 20000
 
+ct_all "against the generic driver" rounds=20 depth=8 threads=2 max=40000
+
 # ---- AF_ALG ----
 use_afalg() {
 	local before

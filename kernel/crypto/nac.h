@@ -238,6 +238,8 @@ extern struct nac_stats nac_total;
 /* Of what is registered, and of what is asked for as its fallback: never one of ours. */
 #define NAC_ALG_FLAGS	(CRYPTO_ALG_ASYNC | CRYPTO_ALG_KERN_DRIVER_ONLY | CRYPTO_ALG_NEED_FALLBACK)
 #define NAC_NOT_OURS	(CRYPTO_ALG_NEED_FALLBACK | CRYPTO_ALG_ALLOCATES_MEMORY)
+/* The crypto API waits a minute for an algorithm to pass its tests; those of debug kernels take longer on slow machines. */
+#define NAC_FALLBACK_TRIES	10u
 
 /* ---- queue.c: where a job goes ---- */
 

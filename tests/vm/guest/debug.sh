@@ -3,7 +3,6 @@
 here=$(dirname "$0")
 . "$here/lib.inc"
 . "$here/debug.inc"
-patience=120
 
 # enabled OPTION...: that are not, are printed
 enabled() {

@@ -5,7 +5,6 @@ here=$(dirname "$0")
 . "$here/lib.inc"
 . "$here/debug.inc"
 . "$here/passthru.inc"
-patience=120
 debug_kernel || { skip "failing allocations" "not the debug kernel"; finish; }
 
 # tested WORD...: by passthru_failslab.py, whose lines are ours

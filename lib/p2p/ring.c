@@ -15,6 +15,7 @@
 
 #define NS_PER_MS 1000000ull
 #define FREE_S	  120u
+#define AGAIN_MAX 1000u
 
 struct slot {
 	struct slot *next;		/* in the list of free ones */
@@ -22,6 +23,7 @@ struct slot {
 	uint64_t pos;			/* of the range */
 	uint32_t n, have;		/* bytes of it; read, or written */
 	bool writing;
+	unsigned int again;		/* how often in a row nothing was done */
 };
 
 struct p2p_ring {
@@ -157,9 +159,14 @@ static void submit(struct p2p_ring *r, struct slot *s);
 /* Part of it is there: from whole blocks on it can go on, and a file may have ended. */
 static void completed(struct p2p_ring *r, struct slot *s, int res)
 {
+	if ((res == -EINTR || res == -EAGAIN) && s->again++ < AGAIN_MAX) {
+		submit(r, s);
+		return;
+	}
+	s->again = 0;
 	if (res == -EINTR || res == -EAGAIN)
-		res = 0;
-	else if (res <= 0)
+		res = -EIO;
+	if (res <= 0)
 		res = res ? res : s->writing ? -ENOSPC : -ENODATA;
 	if (res < 0 || (r->error && !s->writing)) {
 		finish(r, s, res < 0 ? res : r->error);

@@ -52,7 +52,7 @@ kernel=$("$root/tests/vm/debug_kernel.sh" 2>"$work/build-err") || {
 	finish
 }
 pass "the debug kernel is there: $(basename "$kernel")"
-guest "debug" debug debug -t 400 -w 'kmemleak: [0-9]+ new suspected memory leak'
+guest "debug" debug debug -t 1000 -w 'kmemleak: [0-9]+ new suspected memory leak'
 
 # The same directory is what modules are built against, and the source with the private header.
 cp -r "$root/tests/vm/guest/faulty" "$work/faulty"
@@ -62,7 +62,7 @@ if make -s -C "$source" M="$work/faulty" KSRC="$source" modules >"$work/make" 2>
 else
 	fail "a module is built against it, with the private header of nvme-core" "$(cat "$work/make")"
 fi
-out=$("$vm" -k debug -t 300 -s "$root/tests/vm/guest/faulty.sh" -- "$work/faulty/nvme-accel-faulty.ko" 2>&1)
+out=$("$vm" -k debug -t 700 -s "$root/tests/vm/guest/faulty.sh" -- "$work/faulty/nvme-accel-faulty.ko" 2>&1)
 rc=$?
 printf '%s\n' "$out" | grep -E '^(not )?ok - ' >"$work/faulty.tap"
 while IFS= read -r line; do

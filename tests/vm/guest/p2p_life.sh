@@ -47,7 +47,7 @@ resets() {
 	soon "  bytes move" $((30 * slow)) more_out
 	lost=$(field losses)
 	if debug_kernel || [ "$lost" -ge 1 ]; then pass "  the loss was seen, where there was one"; else fail "  the loss was seen" "$("$p2p" list)"; fi
-	kill -INT "$bg"
+	kill -TERM "$bg"
 	wait "$bg" 2>/dev/null
 	soon "  it ends" $((20 * slow)) has jobs 0
 	# Without retry: the error is the loss's own.
@@ -62,7 +62,7 @@ resets() {
 	ok "a client is reset under load" nvme reset "/dev/$(ctrl_of "$a")"
 	soon "  live" $((30 * slow)) live "$(ctrl_of "$a")"
 	soon "  bytes move" $((30 * slow)) more_out
-	kill -INT "$bg"
+	kill -TERM "$bg"
 	wait "$bg" 2>/dev/null
 	works "after a client's reset"
 }

@@ -6,7 +6,6 @@ here=$(dirname "$0")
 . "$here/passthru.inc"
 . "$here/debug.inc"
 seconds=${TORTURE_SECONDS:-60}
-end=$(($(now_ms) + seconds * 1000))
 going() { [ "$(now_ms)" -lt "$end" ]; }
 pick() { shift $((RANDOM % $#)); echo "$1"; }
 
@@ -95,6 +94,8 @@ soon "  its nodes" 30 node_path "$nqn" 16
 within 30 by_serial other || { fail "the emulator's controllers are there"; finish; }
 lower=$(by_serial lower) fabric=$(controllers "$nqn")
 pids=
+# From now on: to get here may have taken longer than that.
+end=$(($(now_ms) + seconds * 1000))
 writers
 users
 sleep "$seconds"

@@ -86,6 +86,52 @@ use_dmcrypt() {
 	rm -f "$work/volume"
 }
 
+# As the administrator's guide has it; only where cryptsetup is.
+use_cryptsetup() {
+	local backing before
+	have cryptsetup || { skip "cryptsetup" "it is not installed"; return; }
+	modprobe dm-crypt
+	modprobe loop
+	export DM_DISABLE_UDEV=1
+	truncate -s 32M "$work/volume"
+	backing=$(losetup -f --show "$work/volume")
+	head -c 64 /dev/urandom >"$work/key"
+	before=$(count encrypt_requests)
+	ok "cryptsetup" cryptsetup open --type plain --cipher capi:xts-aes-nvme-accel-plain64 --key-size 512 --key-file "$work/key" \
+		--sector-size 4096 "$backing" plain
+	ok "  mkfs" mkfs.ext4 -q -F -b 4096 /dev/mapper/plain
+	ok "  fsck" fsck.ext4 -f -n /dev/mapper/plain
+	if [ "$(count encrypt_requests)" -gt "$before" ]; then pass "  on the accelerator"; else fail "  on the accelerator" "$(cat "$cdbg/stats")"; fi
+	ok "  close" cryptsetup close plain
+	ok "the same volume as aes-xts-plain64" cryptsetup open --type plain --cipher aes-xts-plain64 --key-size 512 --key-file "$work/key" \
+		--sector-size 4096 "$backing" plain
+	ok "  fsck" fsck.ext4 -f -n /dev/mapper/plain
+	ok "  close" cryptsetup close plain
+	losetup -d "$backing"
+}
+use_verity() {
+	local data hashes root before sectors
+	have veritysetup || { skip "dm-verity" "veritysetup is not installed"; return; }
+	modprobe dm-verity || { skip "dm-verity" "this kernel has none"; return; }
+	modprobe loop
+	export DM_DISABLE_UDEV=1
+	sample "$work/data" 8388608
+	truncate -s 1M "$work/hashes"
+	data=$(losetup -f --show "$work/data")
+	hashes=$(losetup -f --show "$work/hashes")
+	ok "veritysetup format" veritysetup format --salt - "$data" "$hashes"
+	root=$(sed -n 's/^Root hash: *//p' "$work/out")
+	sectors=$((8388608 / 512))
+	before=$(counts cksum_requests fallback_partial)
+	ok "dm-verity by driver name" dmsetup create -r verity --table \
+		"0 $sectors verity 1 $data $hashes 4096 4096 2048 1 sha256-nvme-accel $root -"
+	is "  the data" "$(sha256sum <"$work/data")" "$(sha256sum </dev/mapper/verity)"
+	echo "# hashed by the accelerator $(count cksum_requests), in pieces in software $(count fallback_partial)"
+	if [ "$(counts cksum_requests fallback_partial)" -gt "$before" ]; then pass "  by the driver"; else fail "  by the driver"; fi
+	ok "  close" dmsetup remove verity
+	losetup -d "$data" "$hashes"
+}
+
 # ---- zswap ----
 # In a group of processes with little memory, swapping to a disk of memory.
 use_zswap() {
@@ -123,7 +169,7 @@ use_zswap() {
 	umount /run/cg
 }
 
-parts=${PARTS:-afalg dmcrypt zswap}
+parts=${PARTS:-afalg dmcrypt cryptsetup verity zswap}
 for p in $parts; do "use_$p"; done
 soon "nothing is under way" 30 eval '[ "$(count in_flight)$(count queued)" = 00 ]'
 is "no answer was wrong" "0 0" "$(count fallback_protocol) $(count fallback_verify)"

@@ -176,11 +176,11 @@ ok "a list of nothing" "$ACCEL" p2p list --root=none -o json
 is "  is []" "[]" "$(tr -d ' \n' <out)"
 
 # ---- copy, through memory ----
-sample src 3000001
+sample src 1700001
 ok "copy a file" "$ACCEL" p2p copy src dst
 same "  all of it" src dst
 is "  why it went through memory is said" 1 "$(grep -c 'through system memory: ' err)"
-for args in "--chunk=4k --depth=1" "--chunk=16M --depth=2" "--chunk=64k --depth=64 --synchronous" "-q" "--memory"; do
+for args in "--chunk=4k --depth=4" "--chunk=16M --depth=2" "--chunk=64k --depth=64 --synchronous" "-q" "--memory"; do
 	rm -f dst
 	ok "copy $args" "$ACCEL" p2p copy $args src dst
 	same "  all of it" src dst

@@ -78,7 +78,7 @@ run_kernel() {
 	TEST_TIMEOUT=5400 suite $(find tests/kernel -maxdepth 1 -type f -perm -u+x -name 'test_*' | sort)
 }
 
-# The debug kernel takes 8 to 20 minutes to build. Whoever ends this script, and be it by SIGKILL, ends that, too. If it
+# The debug kernel takes 8 to 20 minutes to build; tests that need it wait for it. Whoever ends this script, and be it by SIGKILL, ends that, too. If it
 # cannot be built, the tests that need it try again, fail and say why.
 builder=
 start_debug_kernel() {
@@ -99,8 +99,8 @@ wait_debug_kernel() {
 run_vm() {
 	title "The inbox NVMe driver, in virtual machines"
 	build command all
+	TEST_TIMEOUT=3000 together tests/vm/test_*.sh
 	wait_debug_kernel
-	suite tests/vm/test_*.sh
 }
 run_fuzz() {
 	title "Fuzz targets, ${FUZZ_SECONDS:-15} s each"

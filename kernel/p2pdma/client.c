@@ -130,6 +130,8 @@ int p2p_client_range(const struct p2p_client *c, u64 off, u64 len)
 {
 	u64 end;
 
+	if (!bdev_nr_bytes(c->bdev))
+		return -ENODEV;
 	if (!IS_ALIGNED(off | len, bdev_logical_block_size(c->bdev)))
 		return -EINVAL;
 	if (check_add_overflow(off, len, &end) || end > (u64)bdev_nr_bytes(c->bdev))

@@ -105,6 +105,7 @@ for kernel in ${kernels:-6.12 6.1}; do
 	wanted life && p2p_life "$kernel" "$kind"
 	wanted iommu && p2p_iommu "$kernel" identity && p2p_iommu "$kernel" translated
 	wanted user && [ "$kernel" != debug ] && p2p_guest "user pages" "$kernel" cmb_size_mb=64 p2p_user -t 600
+	wanted slab && [ "$kernel" = debug ] && p2p_guest "failing allocations" debug cmb_size_mb=64 p2p_slab -t 900
 	wanted other && p2p_copy "$kernel" "$([ $kind = legacy ] && echo 1.4 || echo legacy)" 16 "${CALLS:-300}"
 	wanted large && disk_size=256M p2p_copy "$kernel" "$kind" 256 "${CALLS:-3000}"
 done

@@ -195,7 +195,8 @@ struct nvme_accel_p2p_extent {
  * Extents must not overlap within the destination, nor source and destination on one device.
  * Errors: ENOENT no such set; EBUSY another job uses its slots; EBADF an fd is not open for what it must do; EROFS the
  * destination is read-only; ERANGE beyond the end of a device; EOPNOTSUPP NVME_ACCEL_P2P_VERDICT says no to one of the two (the
- * reason is there); E2BIG more than MAX_EXTENTS; EMFILE the file has MAX_JOBS jobs; ENODEV the provider is gone.
+ * reason is there); E2BIG more than MAX_EXTENTS; EMFILE the file has MAX_JOBS jobs; ENODEV the provider or a
+ * device is gone.
  */
 struct nvme_accel_p2p_copy {
 	__u32	handle;		/* the set: a chunk is a slot's size at most, its slots are the depth */

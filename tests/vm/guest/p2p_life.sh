@@ -24,6 +24,7 @@ more_out() {
 	[ "${n:-0}" -gt "$seen" ] && seen=$n
 }
 gone() { ! kill -0 "$bg" 2>/dev/null; }
+# What goes may go between two of its copies: then the next one is refused.
 ends() { # NAME PATTERN
 	soon "$1" $((20 * slow)) gone
 	kill -KILL "$bg" 2>/dev/null
@@ -76,7 +77,7 @@ unbinds() {
 	pci=$(pci_of "$cmb")
 	begin
 	ok "the provider is unbound under load" unbind "$pci"
-	ends "  the copy ends" 'error=ENODEV where=4'
+	ends "  the copy ends" 'error=ENODEV where=4|COPY: ENODEV'
 	is "  no provider" "" "$("$p2p" list)"
 	fails "  a copy says so" 'no provider' "$p2p" copy "$a:0" "$b:0" 4096
 	ok "  bound again" bind "$pci"
@@ -89,7 +90,7 @@ unbinds() {
 	begin
 	pci=$(pci_of "$a")
 	ok "the source is unbound under load" unbind "$pci"
-	ends "  the copy ends" 'state=3 error=[A-Z]+ where=[12]'
+	ends "  the copy ends" 'state=3 error=[A-Z]+ where=[12]|COPY: E(NODEV|IO)'
 	has jobs 0 || fail "  no job is left" "$("$p2p" list)"
 	ok "  bound again" bind "$pci"
 	soon "  its disk" $((60 * slow)) node_of a
@@ -121,7 +122,7 @@ kills() {
 pulls() {
 	begin
 	echo "##qmp device_del id=b"
-	ends "the destination is pulled: the copy ends" 'state=3 error=[A-Z]+ where=[12]'
+	ends "the destination is pulled: the copy ends" 'state=3 error=[A-Z]+ where=[12]|COPY: E(NODEV|IO)'
 	soon "  its disk is gone" $((60 * slow)) not node_of b
 	b=$far
 	b=$(node_of cmb)
@@ -130,7 +131,7 @@ pulls() {
 	held=$!
 	begin
 	echo "##qmp device_del id=cmb"
-	ends "the provider is pulled: the copy ends" 'state=3 error=[A-Z]+ where=[124]'
+	ends "the provider is pulled: the copy ends" 'state=3 error=[A-Z]+ where=[124]|COPY: E(NODEV|IO)'
 	soon "  no provider" $((60 * slow)) not provider
 	kill -KILL $held
 	wait $held 2>/dev/null

@@ -75,11 +75,19 @@ static int module_start(struct accel_copy *c)
 
 static int kernel_start(struct accel_copy *c)
 {
-	int ret = copy_way_kernel(c);
+	uint32_t mask = BASE_MAX(c->src.block, c->dst.block) - 1;
+	int ret;
 
+	/* What is no whole block goes through memory: the page cache must not be filled from a controller's memory. */
+	c->main_nbytes = c->src.nbytes & ~(uint64_t)mask;
+	if (!c->main_nbytes) {
+		p2p_because(&c->why, 0, "it is less than a block");
+		return -EREMOTEIO;
+	}
+	ret = copy_way_kernel(c);
 	if (!ret) {
 		c->mode = COPY_KERNEL;
-		ret = ring_start(c, 0, c->src.nbytes);
+		ret = ring_start(c, 0, c->main_nbytes);
 	}
 	return ret;
 }
@@ -179,6 +187,8 @@ void copy_tell(const struct accel_copy *c, struct accel_copy_info *info)
 
 static int tail_start(struct accel_copy *c)
 {
+	p2p_ring_free(c->ring);
+	c->ring = NULL;
 	c->p2p_nbytes = c->main_nbytes;
 	p2p_end_written(&c->dst);
 	c->mode = COPY_MEMORY;
@@ -228,6 +238,8 @@ static int ring_step(struct accel_copy *c, int timeout_ms)
 {
 	int ret = p2p_ring_step(c->ring, timeout_ms);
 
+	if (c->mode == COPY_KERNEL && ret == 1)
+		return tail_start(c);
 	if (c->mode != COPY_KERNEL || (ret != -EREMOTEIO && ret != -EOPNOTSUPP))
 		return ret;
 	p2p_because(&c->why, NVME_ACCEL_P2P_R_KERNEL, "the kernel does not transfer between these devices");

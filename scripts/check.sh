@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# All tests: scripts/check.sh [lint|unit|san|tsan|cli|daemon|kernel|vm|fuzz]... (default: all).
+# All tests: scripts/check.sh [lint|unit|san|tsan|cli|daemon|kernel|vm|fuzz|debug]... (default: all but debug, which are the
+# kernel modules on a kernel with debugging options: an hour or more, and as much as 20 minutes to build that kernel).
 # The last line is "N passed, N failed, N skipped".
 #   FUZZ_SECONDS  how long each fuzz target runs (15)
 #   SOAK_SECONDS  how long clients, cuts and restarts torment the daemon (60)
-# Where the debug kernel of part vm is not in the cache, it is built beside the other parts.
 set -u
 cd "$(dirname "$0")/.."
 scripts/deps.sh build test kernel || exit 1
@@ -78,29 +78,15 @@ run_kernel() {
 	TEST_TIMEOUT=5400 suite $(find tests/kernel -maxdepth 1 -type f -perm -u+x -name 'test_*' | sort)
 }
 
-# The debug kernel takes 8 to 20 minutes to build; tests that need it wait for it. Whoever ends this script, and be it by SIGKILL, ends that, too. If it
-# cannot be built, the tests that need it try again, fail and say why.
-builder=
-start_debug_kernel() {
-	setsid nice -n 19 tests/vm/debug_kernel.sh >/dev/null 2>"$work/debug-kernel" &
-	builder=$!
-	(
-		while kill -0 $$ && kill -0 "$builder"; do sleep 2; done
-		kill -TERM "-$builder"
-	) >/dev/null 2>&1 &
-}
-wait_debug_kernel() {
-	[ -n "$builder" ] || return 0
-	wait "$builder"
-	sed 's/^/    /' "$work/debug-kernel"
-	builder=
-}
-
 run_vm() {
 	title "The inbox NVMe driver, in virtual machines"
 	build command all
 	TEST_TIMEOUT=3000 together tests/vm/test_*.sh
-	wait_debug_kernel
+}
+run_debug() {
+	title "The kernel modules on the debug kernel"
+	build command all
+	TEST_TIMEOUT=10800 suite tests/vm/debug_*_checks.sh
 }
 run_fuzz() {
 	title "Fuzz targets, ${FUZZ_SECONDS:-15} s each"
@@ -108,18 +94,16 @@ run_fuzz() {
 	suite scripts/fuzz.sh
 }
 
-case " ${*:-vm} " in *" vm "*) start_debug_kernel ;; esac
-
 times=
 for part in "${@:-lint unit san tsan cli daemon kernel vm fuzz}"; do
 	for p in $part; do
 		case $p in
-		lint | unit | san | tsan | cli | daemon | kernel | vm | fuzz)
+		lint | unit | san | tsan | cli | daemon | kernel | vm | fuzz | debug)
 			began=$(date +%s)
 			"run_$p"
 			times="$times $p $(($(date +%s) - began)) s,"
 			;;
-		*) echo "check.sh: $p: not one of lint, unit, san, tsan, cli, daemon, kernel, vm, fuzz" >&2; exit 2 ;;
+		*) echo "check.sh: $p: not one of lint, unit, san, tsan, cli, daemon, kernel, vm, fuzz, debug" >&2; exit 2 ;;
 		esac
 	done
 done

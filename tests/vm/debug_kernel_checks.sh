@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # The debug kernel: it is built or in the cache, boots, does what other tests want of it, and finds faults. Building it takes
-# a quarter of an hour on two idle cores, once for a version of the kernel, the compiler and debug.config; make check begins
-# that when it begins.
+# a quarter of an hour on two idle cores, once for a version of the kernel, the compiler and debug.config.
 . "$(dirname "$0")/lib.inc"
 need "$ACCEL"
 need "$ACCELD"

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "../base/attr.h"
 #include "p2p.h"
 
 #define CTRLS_MAX 4096u
@@ -20,7 +21,7 @@ static uint32_t hex_attr(const char *dir, const char *name)
 {
 	char text[32];
 
-	return p2p_attr(dir, name, text, sizeof(text)) ? (uint32_t)strtoul(text, NULL, 16) : 0;
+	return attr_text(dir, name, text, sizeof(text)) ? (uint32_t)strtoul(text, NULL, 16) : 0;
 }
 
 static void read_cmb(const char *dir, struct p2p_ctrl *c)
@@ -39,7 +40,7 @@ static void read_kernel(const char *sysfs, struct p2p_ctrl *c)
 	char dir[PATH_MAX], text[32];
 
 	snprintf(dir, sizeof(dir), "%s/bus/pci/devices/%s/p2pmem", sysfs, c->address);
-	c->kernel = p2p_attr(dir, "available", text, sizeof(text));
+	c->kernel = attr_text(dir, "available", text, sizeof(text));
 	c->kernel_free = c->kernel ? strtoull(text, NULL, 10) : 0;
 }
 
@@ -50,18 +51,18 @@ static int read_ctrl(const char *sysfs, const char *name, struct p2p_ctrl *c, un
 
 	memset(c, 0, sizeof(*c));
 	snprintf(dir, sizeof(dir), "%s/class/nvme/%s", sysfs, name);
-	if (!p2p_attr(dir, "transport", text, sizeof(text)))
+	if (!attr_text(dir, "transport", text, sizeof(text)))
 		return -ENOENT;
 	*reason = NVME_ACCEL_P2P_R_FABRIC;
 	if (strcmp(text, "pcie") != 0)
 		return -ENODEV;
 	*reason = NVME_ACCEL_P2P_R_NO_DEVICE;
-	if (!p2p_attr(dir, "address", text, sizeof(text)) || !p2p_is_address(text))
+	if (!attr_text(dir, "address", text, sizeof(text)) || !p2p_is_address(text))
 		return -ENODEV;
 	*reason = NVME_ACCEL_P2P_R_OK;
 	snprintf(c->name, sizeof(c->name), "%s", name);
 	snprintf(c->address, sizeof(c->address), "%.*s", (int)sizeof(c->address) - 1, text);
-	p2p_attr(dir, "model", c->model, sizeof(c->model));
+	attr_text(dir, "model", c->model, sizeof(c->model));
 	read_cmb(dir, c);
 	read_kernel(sysfs, c);
 	return 0;
@@ -179,7 +180,7 @@ static int find_node(const char *sysfs, const char *name, struct p2p_ctrl *ctrl,
 	disk = realpath(path, NULL);
 	if (!disk)
 		return errno == ENOMEM ? -ENOMEM : -ENOENT;
-	if (p2p_attr(disk, "partition", text, sizeof(text)))
+	if (attr_text(disk, "partition", text, sizeof(text)))
 		*strrchr(disk, '/') = '\0';
 	ret = ctrl_of_disk(disk, found, reason);
 	free(disk);

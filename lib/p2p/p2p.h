@@ -59,8 +59,6 @@ int p2p_chain_read(const char *sysfs, const char *address, struct p2p_chain *cha
 void p2p_pci_decode(struct p2p_pci *pci, const uint8_t *config, size_t n);
 /* Whether text is DOMAIN:BUS:DEVICE.FUNCTION in hexadecimal. */
 bool p2p_is_address(const char *text);
-/* The text of an attribute without its line end; false: it is not there. */
-bool p2p_attr(const char *dir, const char *name, char *text, size_t room);
 
 /* ---- verdict.c ---- */
 

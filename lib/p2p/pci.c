@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "../base/attr.h"
 #include "../base/bits.h"
 #include "p2p.h"
 
@@ -23,26 +24,6 @@
 #define CAPS_MAX	48u		/* more are a loop */
 #define EXT_CAPS_MAX	960u
 #define CLASS_BRIDGE	0x0604u
-
-bool p2p_attr(const char *dir, const char *name, char *text, size_t room)
-{
-	char path[PATH_MAX];
-	ssize_t n;
-	int fd;
-
-	text[0] = '\0';
-	if (snprintf(path, sizeof(path), "%s/%s", dir, name) >= (int)sizeof(path))
-		return false;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	n = read(fd, text, room - 1);
-	close(fd);
-	while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == ' '))
-		n--;
-	text[n > 0 ? n : 0] = '\0';
-	return n > 0;
-}
 
 /* At least min and at most max hexadecimal digits; what is behind them, or NULL. */
 static const char *hex(const char *s, unsigned int min, unsigned int max)
@@ -161,7 +142,7 @@ static void read_iommu(const char *dir, struct p2p_pci *pci)
 	pci->iommu_group = atoi(base ? base + 1 : link);
 	/* What is not known to leave addresses alone translates them. */
 	pci->iommu = P2P_IOMMU_TRANSLATED;
-	if (!p2p_attr(path, "type", pci->iommu_type, sizeof(pci->iommu_type)))
+	if (!attr_text(path, "type", pci->iommu_type, sizeof(pci->iommu_type)))
 		strcpy(pci->iommu_type, "unknown");
 	else if (!strcmp(pci->iommu_type, "identity"))
 		pci->iommu = P2P_IOMMU_IDENTITY;
@@ -171,7 +152,7 @@ static uint32_t hex_attr(const char *dir, const char *name)
 {
 	char text[32];
 
-	return p2p_attr(dir, name, text, sizeof(text)) ? (uint32_t)strtoul(text, NULL, 16) : 0;
+	return attr_text(dir, name, text, sizeof(text)) ? (uint32_t)strtoul(text, NULL, 16) : 0;
 }
 
 static void read_function(const char *dir, struct p2p_pci *pci)

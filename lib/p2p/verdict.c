@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "../base/attr.h"
 #include "p2p.h"
 
 /* ACS Control: requests to peers, and their completions, go to the root; and egress control. */
@@ -210,7 +211,7 @@ bool p2p_host_known(const char *sysfs, const char *cpuinfo, const struct p2p_cha
 		return true;
 	/* Device 0 of the root bus is the host bridge's own. */
 	snprintf(dir, sizeof(dir), "%s/bus/pci/devices/%s:00.0", sysfs, chain->host + 3);
-	if (!p2p_attr(dir, "vendor", text, sizeof(text)) || strtoul(text, NULL, 16) != 0x8086)
+	if (!attr_text(dir, "vendor", text, sizeof(text)) || strtoul(text, NULL, 16) != 0x8086)
 		return false;
-	return p2p_attr(dir, "device", text, sizeof(text)) && intel_known((uint16_t)strtoul(text, NULL, 16));
+	return attr_text(dir, "device", text, sizeof(text)) && intel_known((uint16_t)strtoul(text, NULL, 16));
 }

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "../base/attr.h"
 #include "node.h"
 
 #define PAGE		4096u
@@ -55,34 +56,13 @@ bool sysfs_is_generic(const char *name)
 	return is_name(name, "ng");
 }
 
-/* Text of an attribute without what surrounds it; "" if it is not there. */
-static bool attr(const char *dir, const char *name, char *text, size_t room)
-{
-	char path[PATH_ROOM];
-	ssize_t n;
-	int fd;
-
-	text[0] = '\0';
-	if (snprintf(path, sizeof(path), "%s/%s", dir, name) >= (int)sizeof(path))
-		return false;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	n = read(fd, text, room - 1);
-	close(fd);
-	while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == ' '))
-		n--;
-	text[n > 0 ? n : 0] = '\0';
-	return n > 0;
-}
-
 /* -1: not there, or no number ("off"). */
 static int64_t number(const char *dir, const char *name)
 {
 	char text[32], *end;
 	long long v;
 
-	if (!attr(dir, name, text, sizeof(text)))
+	if (!attr_text(dir, name, text, sizeof(text)))
 		return -1;
 	v = strtoll(text, &end, 10);
 	return *end || end == text || v < 0 ? -1 : v;
@@ -283,12 +263,12 @@ static int rank_of(const char *ctrl, const char *block)
 	struct path_name p = { .name = block };
 	char text[24], dir[PATH_ROOM];
 
-	if (!attr(ctrl, "state", text, sizeof(text)) || strcmp(text, "live") != 0)
+	if (!attr_text(ctrl, "state", text, sizeof(text)) || strcmp(text, "live") != 0)
 		return 1;
 	if (each(ctrl, find_path, &p) != 1 || snprintf(dir, sizeof(dir), "%s/%s", ctrl, p.found) >= (int)sizeof(dir))
 		return 2;
 	/* Without asymmetric access there is no such attribute, and all paths are alike. */
-	return !attr(dir, "ana_state", text, sizeof(text)) || strcmp(text, "optimized") == 0 ? 3 : 2;
+	return !attr_text(dir, "ana_state", text, sizeof(text)) || strcmp(text, "optimized") == 0 ? 3 : 2;
 }
 
 static void block_name(const char *name, char block[40])
@@ -326,17 +306,17 @@ static void fill_ctrl(struct node_sysfs *node, const char *ctrl)
 	struct transport_info *info = &node->info;
 	int64_t kato = number(ctrl, "kato");
 
-	attr(ctrl, "transport", info->kind, sizeof(info->kind));
-	attr(ctrl, "address", info->address, sizeof(info->address));
-	attr(ctrl, "subsysnqn", info->subnqn, sizeof(info->subnqn));
-	attr(ctrl, "serial", info->serial, sizeof(info->serial));
-	attr(ctrl, "model", info->model, sizeof(info->model));
-	attr(ctrl, "firmware_rev", info->firmware, sizeof(info->firmware));
+	attr_text(ctrl, "transport", info->kind, sizeof(info->kind));
+	attr_text(ctrl, "address", info->address, sizeof(info->address));
+	attr_text(ctrl, "subsysnqn", info->subnqn, sizeof(info->subnqn));
+	attr_text(ctrl, "serial", info->serial, sizeof(info->serial));
+	attr_text(ctrl, "model", info->model, sizeof(info->model));
+	attr_text(ctrl, "firmware_rev", info->firmware, sizeof(info->firmware));
 	info->numa_node = (int)number(ctrl, "numa_node");
 	info->kato_ms = kato < 0 ? -1 : kato * 1000;
 	info->ctrl_loss_tmo_s = number(ctrl, "ctrl_loss_tmo");
 	info->reconnect_delay_s = number(ctrl, "reconnect_delay");
-	attr(ctrl, "state", node->state, sizeof(node->state));
+	attr_text(ctrl, "state", node->state, sizeof(node->state));
 	node->live = !node->state[0] || strcmp(node->state, "live") == 0;
 }
 
@@ -366,7 +346,7 @@ static void read_dev(struct node_sysfs *node, const char *dir)
 {
 	char text[32];
 
-	if (attr(dir, "dev", text, sizeof(text)) && sscanf(text, "%u:%u", &node->major, &node->minor) != 2)
+	if (attr_text(dir, "dev", text, sizeof(text)) && sscanf(text, "%u:%u", &node->major, &node->minor) != 2)
 		node->major = node->minor = 0;
 }
 

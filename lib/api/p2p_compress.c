@@ -375,13 +375,5 @@ int accel_compress_start(struct accel_dev *dev, unsigned int level, const struct
 	ret = copy_new(dev->ctx, src, dst, opts, true, &c);
 	if (!ret)
 		ret = jobs_start(c, dev, level);
-	if (c && info) {
-		copy_tell(c, info);
-		info->error = ret;
-	}
-	if (ret)
-		accel_copy_free(c);
-	else
-		*copy = c;
-	return ret;
+	return copy_started(c, ret, copy, info);
 }

@@ -144,15 +144,7 @@ int accel_copy_start(struct accel_ctx *ctx, const struct accel_range *src, const
 	ret = copy_new(ctx, src, dst, opts, false, &c);
 	if (!ret)
 		ret = choose(c);
-	if (c && info) {
-		copy_tell(c, info);
-		info->error = ret;
-	}
-	if (ret)
-		accel_copy_free(c);
-	else
-		*copy = c;
-	return ret;
+	return copy_started(c, ret, copy, info);
 }
 
 /* ---- Work ---- */
@@ -183,6 +175,19 @@ void copy_tell(const struct accel_copy *c, struct accel_copy_info *info)
 	memcpy(info->provider, c->provider, sizeof(info->provider));
 	if (!c->tier || info->error)
 		memcpy(info->why, c->why.text, sizeof(info->why));
+}
+
+int copy_started(struct accel_copy *c, int ret, struct accel_copy **copy, struct accel_copy_info *info)
+{
+	if (c && info) {
+		copy_tell(c, info);
+		info->error = ret;
+	}
+	if (ret)
+		accel_copy_free(c);
+	else
+		*copy = c;
+	return ret;
 }
 
 static int tail_start(struct accel_copy *c)

@@ -71,6 +71,8 @@ void copy_leave_way(struct accel_copy *c);
 /* ACCEL_COPY_SYNC. */
 int copy_flush(const struct accel_copy *c);
 void copy_tell(const struct accel_copy *c, struct accel_copy_info *info);
+/* The end of starting one, which came to ret: the caller gets the copy, or it (NULL, too) is freed; info, if given, tells. Returns ret. */
+int copy_started(struct accel_copy *c, int ret, struct accel_copy **copy, struct accel_copy_info *info);
 /*
  * The best way from device to device: 0, or -EREMOTEIO with why; other errors end the copy. accel: a third party that must
  * reach the CMB, too (-1: none).

@@ -2,43 +2,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # accel target without a kernel: against a directory whose attributes target_mock.c makes and judges as the kernel would.
 . "$(dirname "$0")/lib.inc"
-${CC:-cc} -Wall -shared -fPIC -o "$work/mock.so" tests/cli/target_mock.c -ldl 2>"$work/cc.err" ||
-	{ fail "the mock builds" "$(cat "$work/cc.err")"; finish; }
-cd "$work" || exit 1
-m=$work/root
+. tests/cli/mock.inc
 cfs=$m/sys/kernel/config
 pt=$cfs/nvme-accel-passthru
 nvmet=$cfs/nvmet
 host=nqn.2014-08.org.nvmexpress:uuid:11111111-1111-4111-8111-111111111111
 host2=nqn.2014-08.org.nvmexpress:uuid:22222222-2222-4222-8222-222222222222
-export MOCK_ROOT="$m"
 
-# A sanitizer wants to be the first library.
-first=$(ldd "$ACCEL" | awk '$1 ~ /^lib[at]san/ { printf "%s ", $3 }')
 tg() {
 	verb=$1
 	shift
-	LD_PRELOAD="$first$work/mock.so" "$ACCEL" target "$verb" --root="$m" "$@"
-}
-# says NAME PATTERN FILE: a line of it matches
-says() { if grep -qE -- "$2" "$3"; then pass "$1"; else fail "$1" "no line like $2" "$(cat "$3")"; fi; }
-# no NAME STATUS PATTERN COMMAND...: that status; a line of stderr matches
-no() {
-	name=$1 want=$2 pattern=$3
-	shift 3
-	run "$@"
-	if [ "$rc" -eq "$want" ] && grep -qE -- "$pattern" err; then
-		pass "$name"
-	else
-		fail "$name" "status $rc (want $want): $*" "$(cat err)"
-	fi
-}
-json() {
-	if python3 -c 'import json, sys; x = json.load(open(sys.argv[1])); sys.exit(not eval(sys.argv[2]))' "$2" "$3" 2>py.err; then
-		pass "$1"
-	else
-		fail "$1" "not so: $3" "$(tail -n 1 py.err)" "$(cat "$2")"
-	fi
+	mocked target "$verb" --root="$m" "$@"
 }
 tree() { (cd "$cfs" && find . | sort); }
 values() { (cd "$cfs" && grep -r '' . | sort); }

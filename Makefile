@@ -54,7 +54,7 @@ LIBS := $(ENGINE_LIBS) -luring -pthread
 TOOL_LIBS := -ljson-c -lcrypto
 
 # Directories in the order of their dependencies; see Documentation/architecture.rst.
-LAYERS := base wire engine model device nvmetcp transport p2p api
+LAYERS := base sys wire engine model device nvmetcp transport p2p api
 # The model and what it stands on is freestanding: it is compiled as a kernel module would have it.
 FREESTANDING := base wire model
 
@@ -111,7 +111,7 @@ $(B)/acceld: $(ACCELD_OBJS) $(foreach l,$(ACCELD_LAYERS),$(B)/$(l).a)
 deps_of = $(strip $(if $(filter base,$(1)),base,$(if $(filter wire,$(1)),wire base,\
 	$(if $(filter model,$(1)),model wire base,$(if $(filter engine,$(1)),engine wire base,\
 	$(if $(filter nvmetcp,$(1)),nvmetcp base,$(if $(filter device,$(1)),device model engine wire base,\
-	$(if $(filter p2p,$(1)),p2p base,api p2p transport device nvmetcp model engine wire base))))))))
+	$(if $(filter p2p,$(1)),p2p sys base,api p2p transport device nvmetcp model engine wire sys base))))))))
 layer_of = $(word 2,$(subst _, ,$(notdir $(1))))
 UNIT := $(sort $(wildcard tests/unit/test_*.c))
 APIT := $(sort $(wildcard tests/api/test_*.c))

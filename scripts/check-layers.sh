@@ -21,6 +21,7 @@ forbid() {
 }
 
 forbid "base stands on nothing" lib/base '\.\./|accel/|linux/nvme'
+forbid "reading sysfs stands on nothing" lib/sys '\.\./|accel/|linux/nvme'
 forbid "wire stands on base" lib/wire '(\.\./)+(api|transport|model|engine|nvmetcp)/|accel/'
 forbid "model stands on wire and base" lib/model '(\.\./)+(api|transport|engine|nvmetcp)/|accel/|std(io|lib)\.h|unistd'
 forbid "engines know buffers only" lib/engine '(\.\./)+(api|transport|model|nvmetcp)/|accel/'

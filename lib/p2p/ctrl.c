@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "../base/attr.h"
+#include "../sys/attr.h"
 #include "p2p.h"
 
 #define CTRLS_MAX 4096u

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "../base/attr.h"
+#include "../sys/attr.h"
 #include "../base/bits.h"
 #include "p2p.h"
 

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "../base/attr.h"
+#include "../sys/attr.h"
 #include "p2p.h"
 
 /* ACS Control: requests to peers, and their completions, go to the root; and egress control. */

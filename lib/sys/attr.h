@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Attributes of sysfs, for user space. */
-#ifndef ACCEL_BASE_ATTR_H
-#define ACCEL_BASE_ATTR_H
+/* Attributes of sysfs. */
+#ifndef ACCEL_SYS_ATTR_H
+#define ACCEL_SYS_ATTR_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,10 +3,9 @@
 #include <linux/ctype.h>
 #include <linux/module.h>
 #include <linux/slab.h>
+#include "../cfs.h"
 #include "nac.h"
 
-#define NAME_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
-#define NAME_MAX_LEN 48u
 #define PATH_MAX_LEN 255u
 
 static struct nac_bind *to_bind(struct config_item *item)
@@ -283,14 +282,15 @@ static struct config_group *nac_root_make(struct config_group *group, const char
 {
 	struct nac_bind *bind;
 
-	if (strspn(name, NAME_CHARS) != strlen(name) || strlen(name) > NAME_MAX_LEN) {
-		pr_err_ratelimited(NAC_NAME ": a binding's name has at most %u letters, digits and ._-\n", NAME_MAX_LEN);
+	if (!cfs_good_name(name)) {
+		pr_err_ratelimited(NAC_NAME ": a binding's name has at most %u letters, digits and ._-\n", CFS_NAME_MAX);
 		return ERR_PTR(-EINVAL);
 	}
 	bind = nac_bind_new();
 	if (!bind)
 		return ERR_PTR(-ENOMEM);
-	config_group_init_type_name(&bind->group, name, &nac_bind_type);
+	if (cfs_group_init(&bind->group, name, &nac_bind_type))
+		return ERR_PTR(-ENOMEM);
 	nac_stats_show_dir(bind);
 	return &bind->group;
 }

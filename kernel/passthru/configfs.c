@@ -2,10 +2,8 @@
 /* configfs: the root, and a directory for each controller. Documentation/ABI/testing/configfs-nvme-accel-passthru. */
 #include <linux/ctype.h>
 #include <linux/module.h>
+#include "../cfs.h"
 #include "core.h"
-
-#define NAME_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
-#define NAME_MAX_LEN 48u
 
 static struct nap_ctrl *to_ctrl(struct config_item *item)
 {
@@ -254,8 +252,8 @@ static struct config_group *nap_root_make(struct config_group *group, const char
 {
 	struct nap_ctrl *c;
 
-	if (strspn(name, NAME_CHARS) != strlen(name) || strlen(name) > NAME_MAX_LEN) {
-		pr_err_ratelimited(NAP_NAME ": a controller's name has at most %u letters, digits and ._-\n", NAME_MAX_LEN);
+	if (!cfs_good_name(name)) {
+		pr_err_ratelimited(NAP_NAME ": a controller's name has at most %u letters, digits and ._-\n", CFS_NAME_MAX);
 		return ERR_PTR(-EINVAL);
 	}
 	c = kzalloc(sizeof(*c), GFP_KERNEL);
@@ -266,12 +264,8 @@ static struct config_group *nap_root_make(struct config_group *group, const char
 	xa_init(&c->made);
 	xa_init(&c->ns);
 	c->conf.queue_depth = 128;
-	config_group_init_type_name(&c->group, name, &nap_ctrl_type);
-	/* A long name takes memory of its own, and whether there was some is not returned. */
-	if (!config_item_name(&c->group.cg_item)) {
-		config_item_put(&c->group.cg_item);
+	if (cfs_group_init(&c->group, name, &nap_ctrl_type))
 		return ERR_PTR(-ENOMEM);
-	}
 	config_group_init_type_name(&c->ns_group, "namespaces", &nap_ns_group_type);
 	configfs_add_default_group(&c->ns_group, &c->group);
 	return &c->group;

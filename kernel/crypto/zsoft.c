@@ -203,20 +203,6 @@ static int deflate(struct workspace *w, struct feed *in, struct feed *out, bool 
 	}
 }
 
-int nac_zsoft_compress(struct scatterlist *src, u32 in_len, struct scatterlist *dst, u32 max, u32 *out_len, bool may_sleep)
-{
-	struct feed in = { src, in_len }, out = { dst, max };
-	struct workspace *w = get(may_sleep);
-	int ret;
-
-	if (!w)
-		return -EAGAIN;
-	ret = deflate(w, &in, &out, may_sleep);
-	*out_len = ret ? 0 : w->z.total_out;
-	put(w);
-	return ret;
-}
-
 /* Until the stream ends; -EINVAL if it does not, whatever it is that is wrong. */
 static int inflate(struct workspace *w, struct feed *in, struct feed *out, bool may_sleep)
 {
@@ -253,18 +239,28 @@ static int inflate(struct workspace *w, struct feed *in, struct feed *out, bool 
 	}
 }
 
-int nac_zsoft_decompress(struct scatterlist *src, u32 in_len, struct scatterlist *dst, u32 max, u32 *out_len, bool may_sleep)
+static int run(int (*code)(struct workspace *w, struct feed *in, struct feed *out, bool may_sleep), struct feed in, struct feed out,
+	       u32 *out_len, bool may_sleep)
 {
-	struct feed in = { src, in_len }, out = { dst, max };
 	struct workspace *w = get(may_sleep);
 	int ret;
 
 	if (!w)
 		return -EAGAIN;
-	ret = inflate(w, &in, &out, may_sleep);
+	ret = code(w, &in, &out, may_sleep);
 	*out_len = ret ? 0 : w->z.total_out;
 	put(w);
 	return ret;
+}
+
+int nac_zsoft_compress(struct scatterlist *src, u32 in_len, struct scatterlist *dst, u32 max, u32 *out_len, bool may_sleep)
+{
+	return run(deflate, (struct feed){ src, in_len }, (struct feed){ dst, max }, out_len, may_sleep);
+}
+
+int nac_zsoft_decompress(struct scatterlist *src, u32 in_len, struct scatterlist *dst, u32 max, u32 *out_len, bool may_sleep)
+{
+	return run(inflate, (struct feed){ src, in_len }, (struct feed){ dst, max }, out_len, may_sleep);
 }
 
 /* ---- Verification ---- */

@@ -19,17 +19,6 @@ while [ "${1:-}" = -k ]; do kernels="$kernels $2"; shift 2; done
 tests=${*:-check}
 wanted() { case " $tests " in *" all "* | *" $1 "*) ;; *) return 1 ;; esac; }
 
-# built KERNEL: $modules is where its modules are
-built() {
-	modules=${MODULES:-}
-	[ -n "$modules" ] || modules=$(B=$B "$root/tests/vm/modules.sh" "$1" TESTS=1 2>"$work/modules-err")
-	case $? in
-	0) return 0 ;;
-	77) skip "modules for $1" "$(tail -n 1 "$work/modules-err")" ;;
-	*) fail "modules for $1 are built" "$(tail -n 20 "$work/modules-err")" ;;
-	esac
-	return 1
-}
 cr_guest() {
 	local name=$1 kernel=$2 script=$3
 	shift 3
@@ -52,7 +41,7 @@ bench_guest() {
 
 stock() {
 	local kernel=$1 local_too=1 where=local
-	built "$kernel" || return
+	modules_for "$kernel" || return
 	case $kernel in 6.1*) where=tcp ;; esac
 	if [ "$tests" = check ]; then
 		if [ "$kernel" = 6.1 ]; then
@@ -71,7 +60,7 @@ stock() {
 }
 
 for kernel in ${kernels:-6.12 6.1}; do [ "$kernel" = debug ] || stock "$kernel"; done
-if wanted debug && built debug; then
+if wanted debug && modules_for debug; then
 	cr_guest testmgr debug debug -t 1800
 	cr_guest fault debug fault -t 1800 -e FAULT_SECONDS=8
 	cr_guest life debug life -t 1800 -e RELOADS=5

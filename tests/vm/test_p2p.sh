@@ -91,13 +91,7 @@ p2p_iommu() { # KERNEL MODE
 }
 
 for kernel in ${kernels:-6.12 6.1}; do
-	modules=${MODULES:-}
-	[ -n "$modules" ] || modules=$("$root/tests/vm/modules.sh" "$kernel" 2>"$work/modules-err")
-	case $? in
-	0) ;;
-	77) skip "modules for $kernel" "$(tail -n 1 "$work/modules-err")"; continue ;;
-	*) fail "modules for $kernel are built" "$(tail -n 20 "$work/modules-err")"; continue ;;
-	esac
+	modules_for "$kernel" || continue
 	# The kinds of CMB by turns: each kernel has one, and with a name of its own the other.
 	case $kernel in 6.1) kind=legacy ;; *) kind=1.4 ;; esac
 	wanted copy && p2p_copy "$kernel" "$kind" 16 "${CALLS:-300}"

@@ -22,13 +22,7 @@ export VM_QEMU_ARGS
 make -s B="$B" "$B/p2p_buf" >"$work/make" 2>&1 || fail "p2p_buf is built" "$(tail -n 20 "$work/make")"
 
 for kernel in ${*:-6.12}; do
-	modules=${MODULES:-}
-	[ -n "$modules" ] || modules=$("$root/tests/vm/modules.sh" "$kernel" 2>"$work/modules-err")
-	case $? in
-	0) ;;
-	77) skip "modules for $kernel" "$(tail -n 1 "$work/modules-err")"; continue ;;
-	*) fail "modules for $kernel are built" "$(tail -n 20 "$work/modules-err")"; continue ;;
-	esac
+	modules_for "$kernel" || continue
 	served=module
 	[ "$kernel" != debug ] || served=kernel
 	guest "accel p2p on $kernel" "$kernel" p2p_cli -e MODULES="$modules" -e SERVED="$served" -e P2P_BUF="$B/p2p_buf" -t 600

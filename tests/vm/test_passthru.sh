@@ -87,13 +87,7 @@ opcodes() { grep "^$1 " "$work/commands" | sed -n 's/.* opc \(0x[0-9a-f]*\) .*/\
 
 append=${VM_APPEND:-}
 for kernel in ${kernels:-6.12 6.1}; do
-	modules=${MODULES:-}
-	[ -n "$modules" ] || modules=$("$root/tests/vm/modules.sh" "$kernel" 2>"$work/modules-err")
-	case $? in
-	0) ;;
-	77) skip "modules for $kernel" "$(tail -n 1 "$work/modules-err")"; continue ;;
-	*) fail "modules for $kernel are built" "$(tail -n 20 "$work/modules-err")"; continue ;;
-	esac
+	modules_for "$kernel" || continue
 	tests=${named:-engines config local export nvmet peer life torture}
 	case $named$kernel in 6.1) tests="engines config" ;; esac
 	export VM_APPEND=$append slow=200

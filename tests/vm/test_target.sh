@@ -15,13 +15,7 @@ done
 export VM_QEMU_ARGS
 
 for kernel in ${*:-6.12 6.1}; do
-	modules=${MODULES:-}
-	[ -n "$modules" ] || modules=$("$root/tests/vm/modules.sh" "$kernel" 2>"$work/modules-err")
-	case $? in
-	0) ;;
-	77) skip "modules for $kernel" "$(tail -n 1 "$work/modules-err")"; continue ;;
-	*) fail "modules for $kernel are built" "$(tail -n 20 "$work/modules-err")"; continue ;;
-	esac
+	modules_for "$kernel" || continue
 	guest "accel target on $kernel" "$kernel" target -e MODULES="$modules" -t 900
 done
 finish

@@ -19,14 +19,7 @@ patience=300
 leaks_begin
 cr_load
 load_host
-if [ "${WHERE:-local}" = local ]; then
-	pt_load
-	cr_engine all
-	dev=$local_dev
-else
-	cr_acceld 1=all
-	dev=$tcp_dev
-fi
+cr_where
 echo "${FUZZ:-20}" >$testmgr/fuzz_iterations
 echo 0 >$testmgr/noextratests
 ok "bind" cr_bind a "$dev" --threshold-min 0 --timeout 60000

@@ -10,14 +10,7 @@ here=$(dirname "$0")
 leaks_begin
 cr_load
 load_host
-if [ "${WHERE:-local}" = local ]; then
-	pt_load
-	cr_engine all
-	dev=$local_dev
-else
-	cr_acceld 1=all
-	dev=$tcp_dev
-fi
+cr_where
 ok "bind" cr_bind a "$dev" --threshold-min 4k --timeout 20000
 
 ct_all "against the generic driver" rounds=20 depth=8 threads=2 max=40000

@@ -207,6 +207,32 @@ static u32 left_ms(const struct nac_job *job)
 	return left > 0 ? jiffies_to_msecs(left) + 1 : 1;
 }
 
+/*
+ * How much of the output is read along with the status. Compressions have room for more than they make, and reading room costs
+ * as much as reading data: it is what they have made lately, and an eighth more. Small ones are not worth guessing.
+ */
+static u32 guess(const struct nac_dev *dev, const struct nac_job *job)
+{
+	u32 most = round_up(job->out_max, dev->block), ratio = READ_ONCE(dev->ratio);
+	u64 n;
+
+	if (job->op != NAC_COMPRESS || job->in_len < NAC_UNIT)
+		return most;
+	n = (u64)job->in_len * (ratio + ratio / 8) / NAC_RATIO_ONE + 1;
+	return min_t(u64, most, round_up(n, dev->block));
+}
+
+/* Up at once, because what is read in vain costs a round trip, and down slowly. */
+void nac_learn(struct nac_dev *dev, const struct nac_job *job)
+{
+	u32 was = READ_ONCE(dev->ratio), now;
+
+	if (job->op != NAC_COMPRESS || job->in_len < NAC_UNIT)
+		return;
+	now = min_t(u64, (u64)job->out_len * NAC_RATIO_ONE / job->in_len, NAC_RATIO_MOST);
+	WRITE_ONCE(dev->ratio, now > was ? now : was - (was - now) / 8);
+}
+
 /* The stage, and whether the accelerator's table of operations has it. */
 static enum nac_count stage_fill(struct nac_slot *slot, struct nac_job *job, struct job_stage *stage)
 {
@@ -260,7 +286,7 @@ enum nac_count nac_build(struct nac_slot *slot, struct nac_job *job)
 		return NAC_F_UNSUPPORTED;
 	}
 	count_input(job, direct);
-	slot->read_len = round_up(job->out_max, slot->dev->block);
+	slot->read_len = guess(slot->dev, job);
 	nac_build_read(slot);
 	return NAC_F_NONE;
 }

@@ -182,6 +182,7 @@ static int limits(struct nac_dev *dev)
 		return -EOPNOTSUPP;
 	most = min_t(u64, most, (u64)(queue_max_segments(q) - EXTRA_SEGMENTS) * NAC_UNIT) - dev->block;
 	dev->max_in = min3(in, dev->id.maxin, most);
+	dev->ratio = NAC_RATIO_MOST;
 	dev->max_out = min3(out, dev->id.maxout, most) & ~(dev->block - 1);
 	return dev->max_in && dev->max_out ? 0 : -EOPNOTSUPP;
 }

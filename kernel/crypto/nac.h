@@ -38,6 +38,8 @@
 #define NAC_MAX_SLOTS		256u
 #define NAC_MAX_BYTES		(1u << 20)
 #define NAC_LAT_BINS		40u
+#define NAC_RATIO_ONE		1024u		/* of what compression makes */
+#define NAC_RATIO_MOST		(2 * NAC_RATIO_ONE)
 #define NAC_MAX_PRIORITY	10000u
 
 /* What can be asked of an accelerator. */
@@ -86,6 +88,7 @@ enum nac_count {
 	NAC_C_OUT_BYTES,
 	NAC_C_LATE,
 	NAC_C_REREADS,
+	NAC_C_CUT,
 	NAC_C_LEASE_CLAIMS,			/* of bindings only */
 	NAC_C_LEASE_LOSSES,
 	NAC_C_REOPENS,
@@ -159,7 +162,7 @@ struct nac_slot {
 	unsigned int npinned;
 	u8 *mem;			/* descriptor page, input, status page, output */
 	u8 *desc, *in, *status, *out;
-	u32 read_len;			/* of the output */
+	u32 read_len;			/* of the output: with the status it is read */
 	u64 sent_ns;
 	u16 flags;			/* of the descriptor */
 	u8 verify;
@@ -179,6 +182,7 @@ struct nac_dev {
 	u32 max_in, max_out;		/* bytes of a job */
 	u32 ops;			/* 1 << enum nac_op */
 	bool local, stable;		/* stable: data must not change while it is written */
+	u32 ratio;			/* what compression makes of NAC_RATIO_ONE bytes, lately; no lock: it is a guess */
 
 	u32 lease_index, lease_epoch, duration_ms;
 	u8 nonce[16], claim_id[8];
@@ -277,10 +281,20 @@ void nac_slot_work(struct work_struct *work);
 /* Descriptor, input and room for the output in the slot's bios, for the number slot->seq. Not 0: why it cannot be. */
 enum nac_count nac_build(struct nac_slot *slot, struct nac_job *job);
 void nac_build_read(struct nac_slot *slot);
+/* How long the output of a compression was: that of the next one will be about as long. */
+void nac_learn(struct nac_dev *dev, const struct nac_job *job);
 int nac_build_abort(struct nac_slot *slot);
 void nac_unpin(struct nac_slot *slot);
 void nac_wipe(struct nac_slot *slot);
 bool nac_verify(struct nac_slot *slot, struct nac_job *job, const struct wire_status *st);
+
+/* ---- answer.c: what is read of a job ---- */
+
+enum nac_outcome { NAC_ENDED, NAC_RUNNING, NAC_UNKNOWN };
+/* The status that a slot has read; *why: of NAC_UNKNOWN. */
+enum nac_outcome nac_judge(const struct nac_slot *slot, struct wire_status *st, enum nac_count *why);
+/* Why software does a job that the accelerator has ended with this code. */
+enum nac_count nac_reason(u32 code);
 
 /* ---- dev.c, lease.c, ctl.c: devices ---- */
 

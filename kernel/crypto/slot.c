@@ -8,8 +8,6 @@
 #define SOON_NS		NSEC_PER_MSEC
 #define RESYNC_MAX_MS	1000u
 
-enum outcome { O_ENDED, O_RUNNING, O_UNKNOWN };
-
 /* ---- Owning the job ---- */
 
 static struct nac_job *job_take(struct nac_slot *slot)
@@ -153,41 +151,6 @@ static void resync_send(struct nac_slot *slot)
 
 /* ---- Ending ---- */
 
-static enum outcome status_of(const struct nac_slot *slot, const struct wire_status *st, enum nac_count *why)
-{
-	const struct nac_dev *dev = slot->dev;
-
-	*why = NAC_F_LEASE;
-	if (st->lease != dev->lease_index || st->epoch != dev->lease_epoch || st->bootid != dev->id.bootid)
-		return O_UNKNOWN;
-	*why = NAC_F_IO;
-	if (st->seq != slot->seq)
-		return slot->wstatus ? O_UNKNOWN : O_RUNNING;
-	*why = NAC_F_PROTOCOL;
-	switch (st->state) {
-	case NVME_ACCEL_ST_DONE:
-	case NVME_ACCEL_ST_FAILED:
-	case NVME_ACCEL_ST_ABORTED:
-	case NVME_ACCEL_ST_LOST:
-		return st->cookie == (slot->seq << 16 ^ slot->number) ? O_ENDED : O_UNKNOWN;
-	case NVME_ACCEL_ST_SUPERSEDED:
-		return O_UNKNOWN;
-	default:
-		return O_RUNNING;
-	}
-}
-
-static enum outcome judge(const struct nac_slot *slot, struct wire_status *st, enum nac_count *why)
-{
-	*why = NAC_F_IO;
-	if (slot->rstatus)
-		return O_UNKNOWN;
-	*why = NAC_F_PROTOCOL;
-	if (wire_status_decode(st, slot->status, slot->dev->block) != WIRE_OK)
-		return O_UNKNOWN;
-	return status_of(slot, st, why);
-}
-
 /* Once the device has the job, there is no telling how long it takes; the time limit is the job's own. */
 static bool asks_in_vain(struct nac_slot *slot, const struct wire_status *st)
 {
@@ -237,37 +200,26 @@ static void reread_send(struct nac_slot *slot)
 	send(slot, false);
 }
 
-static enum nac_count reason_of(u32 code)
+/* The output is longer than was guessed: once more, whole. The accelerator keeps it until the next job. */
+static bool cut(const struct nac_slot *slot, const struct nac_job *job, const struct wire_status *st)
 {
-	switch (code) {
-	case NVME_ACCEL_UNSUPPORTED_OP:
-	case NVME_ACCEL_BAD_PARAM:
-		return NAC_F_UNSUPPORTED;
-	case NVME_ACCEL_BAD_INPUT_DATA:
-	case NVME_ACCEL_AUTH_FAILED:
-	case NVME_ACCEL_OUTPUT_SHORT:
-		return NAC_F_DATA;
-	case NVME_ACCEL_VERIFY_FAILED:
-		return NAC_F_VERIFY;
-	case NVME_ACCEL_IN_CRC_ERROR:
-	case NVME_ACCEL_SHORT_WRITE:
-	case NVME_ACCEL_DATA_MISSING:
-		return NAC_F_IO;
-	case NVME_ACCEL_LEASE_LOST:
-	case NVME_ACCEL_RESET:
-		return NAC_F_LEASE;
-	case NVME_ACCEL_TIMEOUT:
-	case NVME_ACCEL_ABORTED:
-		return NAC_F_TIMEOUT;
-	default:
-		return NAC_F_DEVICE;
-	}
+	return job && st->code == NVME_ACCEL_OK && st->out_len > slot->read_len && st->out_len <= job->out_max;
+}
+
+static void reread_whole(struct nac_slot *slot, struct nac_job *job, const struct wire_status *st)
+{
+	nac_count(slot->dev->bind, NAC_C_CUT, 1);
+	slot->read_len = round_up((u32)st->out_len, slot->dev->block);
+	if (job_back(slot, job))
+		reread_send(slot);
+	else
+		unknown(slot, job, NAC_F_STOPPED);
 }
 
 static void failed(struct nac_slot *slot, struct nac_job *job, const struct wire_status *st)
 {
 	struct nac_dev *dev = slot->dev;
-	enum nac_count why = reason_of(st->code);
+	enum nac_count why = nac_reason(st->code);
 
 	/* Data that do not shrink: not to be compressed twice. */
 	if (st->code == NVME_ACCEL_OUTPUT_SHORT && job->op == NAC_COMPRESS && !job->clamped) {
@@ -303,6 +255,7 @@ static void succeeded(struct nac_slot *slot, struct nac_job *job, const struct w
 		scatterwalk_map_and_copy(slot->out, job->dst, job->dst_off, st->out_len, 1);
 		nac_count(bind, NAC_C_OUT_BYTES, st->out_len);
 	}
+	nac_learn(slot->dev, job);
 	nac_count_good(bind, job);
 	nac_done(job, 0);
 	return;
@@ -334,17 +287,20 @@ static void job_returned(struct nac_slot *slot)
 	struct nac_job *job = job_take(slot);
 	struct wire_status st;
 	enum nac_count why;
-	enum outcome what;
+	enum nac_outcome what;
 
 	nac_unpin(slot);
 	nac_wipe(slot);
-	what = judge(slot, &st, &why);
-	if (what == O_RUNNING && asks_in_vain(slot, &st))
-		what = O_UNKNOWN;
-	if (what == O_ENDED) {
+	what = nac_judge(slot, &st, &why);
+	if (what == NAC_RUNNING && asks_in_vain(slot, &st))
+		what = NAC_UNKNOWN;
+	if (what == NAC_ENDED) {
 		WRITE_ONCE(slot->dev->sick, false);
-		ended(slot, job, &st);
-	} else if (what == O_RUNNING) {
+		if (cut(slot, job, &st))
+			reread_whole(slot, job, &st);
+		else
+			ended(slot, job, &st);
+	} else if (what == NAC_RUNNING) {
 		reread(slot, job);
 	} else {
 		unknown(slot, job, why);
@@ -357,7 +313,7 @@ static void sync_returned(struct nac_slot *slot)
 	enum nac_count why;
 
 	nac_wipe(slot);
-	if (!READ_ONCE(slot->dev->dead) && judge(slot, &st, &why) != O_ENDED)
+	if (!READ_ONCE(slot->dev->dead) && nac_judge(slot, &st, &why) != NAC_ENDED)
 		resync(slot);
 	else
 		go_on(slot, NULL);

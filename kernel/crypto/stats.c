@@ -42,6 +42,7 @@ static const struct { enum nac_count which; const char *name; } names[] = {
 	{ NAC_C_OUT_BYTES, "out_copy_bytes" },
 	{ NAC_C_LATE, "late_completions" },
 	{ NAC_C_REREADS, "rereads" },
+	{ NAC_C_CUT, "out_rereads" },
 };
 
 static enum kind kind_of(const struct nac_job *job)

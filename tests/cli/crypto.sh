@@ -75,6 +75,7 @@ timeout|bind --timeout 9 /dev/nvme0n1
 level|bind --level 0 /dev/nvme0n1
 window-bits|bind --window-bits 16 /dev/nvme0n1
 slots|bind --slots 257 /dev/nvme0n1
+threshold-max|bind --threshold-min 200k /dev/nvme0n1
 takes the name or the device|unbind
 takes the name or the device|unbind a b
 takes the name or the device|unbind --all a

@@ -163,6 +163,17 @@ static void bound_already(struct bind *b, const char *device, char name[CR_NAME]
 	tg_list_free(&names);
 }
 
+/* Nothing would ever go to the accelerator. */
+static int check_thresholds(struct bind *b, const char *dir)
+{
+	struct json_object *attr = tg_read_attrs(dir, "", cr_attrs, false);
+	int64_t min = tg_int(attr, "threshold_min"), max = tg_int(attr, "threshold_max");
+
+	json_object_put(attr);
+	return min <= max ? 0 : tool_usage(b->g.t, "--threshold-min %lld is more than --threshold-max %lld: lower the one or raise the other",
+					   (long long)min, (long long)max);
+}
+
 static int apply(struct bind *b, const char *name, const char *device)
 {
 	struct target *g = &b->g;
@@ -180,6 +191,7 @@ static int apply(struct bind *b, const char *name, const char *device)
 	rc = rc ? rc : tg_write_attrs(g, dir, "", cr_attrs, b->attr);
 	if (rc == TOOL_BUSY && !is_new)
 		tool_warning(g->t, name, "is enabled: accel crypto unbind it first, or change only what may change while it is");
+	rc = rc ? rc : check_thresholds(b, dir);
 	return rc ? rc : tg_write(g, tg_path(g, path, CR_MODULE "/%s/enable", name), "1");
 }
 

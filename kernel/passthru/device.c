@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Namespaces of kind `device`: every command becomes one command of the namespace below, on the same data, and ends when
- * and as that ends. Nothing is kept here, and no process is in between: a request and a bio or two are allocated, no more.
- * What waits for room below stays in the upper queue.
+ * and as that ends. Nothing is kept here, and no process is in between: a request is allocated, and a bio if the data have
+ * more than one. What waits for room below stays in the upper queue.
  */
 #include <linux/bio.h>
 #include <linux/blkdev.h>
@@ -80,26 +80,48 @@ static blk_status_t end_here(struct nap_req *r, u16 status, enum nap_reason reas
 
 /* ---- How it begins ---- */
 
+static void first_clone_done(struct bio *clone)
+{
+	bio_uninit(clone);
+}
+
 static void clone_done(struct bio *clone)
 {
 	bio_put(clone);
 }
 
+/* The first one's place is in the upper request, which lives as long as it: there may be no memory for a bio, and it takes time. */
+static struct bio *clone_bio(struct nap_device *d, struct nap_req *r, struct bio *bio)
+{
+	const gfp_t gfp = GFP_NOWAIT | __GFP_NOWARN;
+	struct bio *clone = &r->dev.bio;
+
+	if (bio == nap_rq(r)->bio) {
+		if (bio_init_clone(NULL, clone, bio, gfp))
+			return NULL;
+		clone->bi_end_io = first_clone_done;
+		return clone;
+	}
+	clone = bio_alloc_clone(NULL, bio, gfp, &d->bios);
+	if (clone)
+		clone->bi_end_io = clone_done;
+	return clone;
+}
+
 /* The upper request's data, by bios of our own: it is the same pages, and the upper bios stay as they are. */
-static int clone_bios(struct nap_device *d, struct request *upper, struct request *lower)
+static int clone_bios(struct nap_device *d, struct nap_req *r, struct request *lower)
 {
 	struct bio *bio, *clone;
 	int ret;
 
-	__rq_for_each_bio(bio, upper) {
-		clone = bio_alloc_clone(NULL, bio, GFP_NOWAIT | __GFP_NOWARN, &d->bios);
+	__rq_for_each_bio(bio, nap_rq(r)) {
+		clone = clone_bio(d, r, bio);
 		if (!clone)
 			return -ENOMEM;
 		clone->bi_opf = req_op(lower);
-		clone->bi_end_io = clone_done;
 		ret = blk_rq_append_bio(lower, clone);
 		if (ret) {
-			bio_put(clone);
+			clone->bi_end_io(clone);
 			return ret;
 		}
 	}
@@ -112,7 +134,7 @@ static void drop(struct request *lower)
 
 	while ((bio = lower->bio)) {
 		lower->bio = bio->bi_next;
-		bio_put(bio);
+		bio->bi_end_io(bio);
 	}
 	blk_mq_free_request(lower);
 }
@@ -125,6 +147,23 @@ static blk_status_t wait_for_room(struct nap_device *d)
 {
 	atomic_set(&d->waiting, 1);
 	return BLK_STS_RESOURCE;
+}
+
+/*
+ * Out of a plug a command goes to the driver directly; without one it is put in the queue's list, and the whole queue is
+ * run. Not where queue_rq may sleep, as nvme-tcp's does: the list is then emptied by a worker.
+ */
+static void send(struct request *lower)
+{
+	struct blk_plug plug;
+
+	if (lower->q->tag_set->flags & BLK_MQ_F_BLOCKING) {
+		blk_execute_rq_nowait(lower, false);
+		return;
+	}
+	blk_start_plug(&plug);
+	blk_execute_rq_nowait(lower, false);
+	blk_finish_plug(&plug);
 }
 
 static blk_status_t forward(struct nap_device *d, struct nap_ns *ns, struct nap_req *r)
@@ -147,7 +186,7 @@ static blk_status_t forward(struct nap_device *d, struct nap_ns *ns, struct nap_
 	if (IS_ERR(lower))
 		return wait_for_room(d);
 	nvme_init_request(lower, &cmd);
-	ret = r->nbytes ? clone_bios(d, nap_rq(r), lower) : 0;
+	ret = r->nbytes ? clone_bios(d, r, lower) : 0;
 	if (ret) {
 		drop(lower);
 		if (ret == -ENOMEM)
@@ -157,7 +196,7 @@ static blk_status_t forward(struct nap_device *d, struct nap_ns *ns, struct nap_
 	}
 	lower->end_io = device_done;
 	lower->end_io_data = r;
-	blk_execute_rq_nowait(lower, false);
+	send(lower);
 	return BLK_STS_OK;
 }
 

@@ -71,7 +71,7 @@ struct nap_req {
 	struct work_struct work;	/* for who needs process context */
 	union {				/* the kind's */
 		struct {
-			struct request *lower;
+			struct bio bio;	/* the first clone: most commands need no other */
 		} dev;
 		struct {
 			struct llist_node node;
@@ -145,6 +145,7 @@ void nap_limit_changed(struct nap_limit *l);	/* what waits is offered again unde
 /* Atomic. False: not now (return BLK_STS_DEV_RESOURCE); the queue is run again as soon as there is room. */
 bool nap_limit_get(struct nap_limit *l, struct nap_req *r);
 void nap_limit_put(struct nap_limit *l, struct nap_req *r);	/* any context; nothing if r is not counted */
+void nap_limit_undo(struct nap_limit *l, struct nap_req *r);	/* as put, of a command that went no further: it costs nothing */
 
 /* ---- Statistics: stats.c ---- */
 

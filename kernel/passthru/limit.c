@@ -47,15 +47,28 @@ static u64 rates_room_at(const struct nap_limit *l)
 	return at;
 }
 
-static void charge(struct nap_limit *l, u32 nbytes, u64 now)
+/* What a command costs, in time; 0 where there is no such limit. */
+struct cost {
+	u64 bytes_ns, cmds_ns;
+};
+
+static struct cost cost_of(const struct nap_limit *l, u32 nbytes)
 {
 	u64 bytes = READ_ONCE(l->max_bytes_per_sec), cmds = READ_ONCE(l->max_cmds_per_sec);
-	u64 oldest = now - min_t(u64, now, NAP_BURST_NS);
 
-	if (bytes)
-		l->bytes_at_ns = max(l->bytes_at_ns, oldest) + DIV64_U64_ROUND_UP((u64)nbytes * NSEC_PER_SEC, bytes);
-	if (cmds)
-		l->cmds_at_ns = max(l->cmds_at_ns, oldest) + DIV64_U64_ROUND_UP(NSEC_PER_SEC, cmds);
+	return (struct cost){
+		.bytes_ns = bytes ? DIV64_U64_ROUND_UP((u64)nbytes * NSEC_PER_SEC, bytes) : 0,
+		.cmds_ns = cmds ? DIV64_U64_ROUND_UP(NSEC_PER_SEC, cmds) : 0,
+	};
+}
+
+static void charge(struct nap_limit *l, u32 nbytes, u64 now)
+{
+	u64 oldest = now - min_t(u64, now, NAP_BURST_NS);
+	struct cost cost = cost_of(l, nbytes);
+
+	l->bytes_at_ns = max(l->bytes_at_ns, oldest) + cost.bytes_ns;
+	l->cmds_at_ns = max(l->cmds_at_ns, oldest) + cost.cmds_ns;
 }
 
 /* ---- Who waits, and how it is woken; all with l->lock held ---- */
@@ -227,6 +240,21 @@ void nap_limit_put(struct nap_limit *l, struct nap_req *r)
 		arm(l, now);
 	}
 	spin_unlock_irqrestore(&l->lock, flags);
+}
+
+void nap_limit_undo(struct nap_limit *l, struct nap_req *r)
+{
+	unsigned long flags;
+	struct cost cost;
+
+	if (r->limited && limited(l)) {
+		spin_lock_irqsave(&l->lock, flags);
+		cost = cost_of(l, r->nbytes);
+		l->bytes_at_ns -= min(l->bytes_at_ns, cost.bytes_ns);
+		l->cmds_at_ns -= min(l->cmds_at_ns, cost.cmds_ns);
+		spin_unlock_irqrestore(&l->lock, flags);
+	}
+	nap_limit_put(l, r);
 }
 
 void nap_limit_changed(struct nap_limit *l)

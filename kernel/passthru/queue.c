@@ -127,7 +127,7 @@ static blk_status_t nap_take(struct nap_live *l, struct nap_req *r, u32 nsid)
 	ret = ns->ops->queue(ns, r);
 	if (ret == BLK_STS_OK)
 		return ret;
-	nap_limit_put(&ns->limit, r);
+	nap_limit_undo(&ns->limit, r);
 	return not_now(r, BLK_STS_RESOURCE);
 }
 

@@ -150,14 +150,30 @@ pulled() {
 	ok "  it is taken away" rmdir "$cfs/up/namespaces/21"
 }
 
+# A command that waits for what is below is offered again and again, and counts once against a rate. This one costs a second, so
+# that a try that was charged for would make the next one be throttled.
+waits_free() {
+	local limit=up/namespaces/16/max_bytes_per_sec throttled reader
+	put $limit 65536
+	throttled=$(pt_stat up 16 throttled)
+	timeout 100 dd if="$(pt_node up 16)" of=/dev/null bs=64k count=1 iflag=direct 2>/dev/null &
+	reader=$!
+	sleep 2
+	ok "a command waits for acceld" kill -0 $reader
+	is "  and is not charged for each try" "$throttled" "$(pt_stat up 16 throttled)"
+	start_daemon
+	soon "acceld below is killed and started again: the host connects" 30 paths 1
+	ok "  the command ends well" wait $reader
+	put $limit 0
+}
+
 # acceld dies and comes back; then the connection below is ended.
 fabric_goes() {
 	loads
 	kill -KILL "$daemon"
 	wait "$daemon" 2>/dev/null
 	sleep 1
-	start_daemon
-	soon "acceld below is killed and started again: the host connects" 30 paths 1
+	waits_free
 	still "after that"
 	unload "jobs while acceld is away" some 60
 	loads

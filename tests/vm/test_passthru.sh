@@ -4,7 +4,7 @@
 # limits, life under load, hostile peers, torture. test_passthru.sh [-k LINE]... [PART]...
 # Parts: engines config local export nvmet peer life torture; without any all on 6.12, and on 6.1, which is slower here and has no
 # nvmet passthru, engines and config. What is named runs on the kernels that are named, or both. On the debug kernel (-k debug) all
-# of them also look for leaks, and there is one more: failslab, in which allocations fail. test_passthru_debug.sh runs some of it.
+# of them also look for leaks, and there is one more: failslab, in which allocations fail. debug_passthru_checks.sh runs all.
 #   MODULES          the directory of the module, if it is not to be built for the kernel
 #   ROUNDS           how often a thing that goes comes back under load (1)
 #   TORTURE_SECONDS  how long configfs operations run at random under load (60)
@@ -65,7 +65,7 @@ pt_peer() {
 	rm -f "$work/commands"
 	pass_on &
 	local reader=$!
-	guest "hostile peer on $1" "$1" passthru_peer -e MODULES="$modules" -t 900 >"$work/lines"
+	guest "hostile peer on $1" "$1" passthru_peer -e MODULES="$modules" -t $((900 * times)) >"$work/lines"
 	wait "$reader"
 	opcodes pci_nvme_io_cmd >"$work/io"
 	opcodes pci_nvme_admin_cmd >"$work/admin"
@@ -90,20 +90,20 @@ for kernel in ${kernels:-6.12 6.1}; do
 	modules_for "$kernel" || continue
 	tests=${named:-engines config local export nvmet peer life torture}
 	case $named$kernel in 6.1) tests="engines config" ;; esac
-	export VM_APPEND=$append slow=200
+	export VM_APPEND=$append slow=200 times=1
 	# The crypto API's own tests of each of its drivers take minutes there.
-	[ "$kernel" != debug ] || VM_APPEND="$append cryptomgr.noextratests=1" slow=1500
-	wanted engines && guest "engines on $kernel" "$kernel" engines -e MODULES="$modules" -t 600
-	wanted config && pt_guest configuration "$kernel" passthru_config -t 900
-	wanted local && pt_guest "local use" "$kernel" passthru_local -t 1200
-	wanted life && pt_guest life "$kernel" passthru_life -t 1200 -e ROUNDS="${ROUNDS:-1}"
+	[ "$kernel" != debug ] || VM_APPEND="$append cryptomgr.noextratests=1" slow=1500 times=3
+	wanted engines && guest "engines on $kernel" "$kernel" engines -e MODULES="$modules" -t $((600 * times))
+	wanted config && pt_guest configuration "$kernel" passthru_config -t $((900 * times))
+	wanted local && pt_guest "local use" "$kernel" passthru_local -t $((1200 * times))
+	wanted life && pt_guest life "$kernel" passthru_life -t $((1200 * times)) -e ROUNDS="${ROUNDS:-1}"
 	# The checkers' own memory is refused, too.
 	[ "$kernel" = debug ] && wanted failslab && pt_guest "failing allocations" debug passthru_failslab -t 1700 \
 		-w 'kmemleak: Cannot allocate|DMA-API: cacheline tracking ENOMEM' \
 		-e FAIL_MOST="${FAIL_MOST:-40}"
 	[ "$kernel" = 6.1 ] && continue		# Debian's 6.1 has no nvmet passthru
-	wanted export && pt_guest export "$kernel" passthru_export -t 1500
-	wanted nvmet && pt_guest "behind the inbox target" "$kernel" passthru_nvmet -t 600
+	wanted export && pt_guest export "$kernel" passthru_export -t $((1500 * times))
+	wanted nvmet && pt_guest "behind the inbox target" "$kernel" passthru_nvmet -t $((600 * times))
 	wanted peer && pt_peer "$kernel"
 	wanted torture && pt_guest torture "$kernel" passthru_torture -t $((${TORTURE_SECONDS:-60} + slow)) \
 		-e TORTURE_SECONDS="${TORTURE_SECONDS:-60}"

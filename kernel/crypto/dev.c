@@ -226,7 +226,7 @@ static int lease(struct nac_dev *dev, bool quiet)
 	if (ret) {
 		if (!quiet)
 			nac_err(bind, "%s: no lease (error %d)%s", bind->conf.device_path, -ret,
-				ret == -EBUSY ? ": others have all slots; `accel leases` tells who" : "");
+				ret == -EBUSY ? ": others have all slots; `accel lease list` tells who" : "");
 		return ret;
 	}
 	nac_count(bind, NAC_C_LEASE_CLAIMS, 1);

@@ -144,6 +144,9 @@ struct ct_kind {
 };
 
 extern const struct ct_kind ct_acomp, ct_ahash, ct_aead, ct_skcipher;
+/* As long as the module is there. */
+void ct_comp_hold(void);
+void ct_comp_release(void);
 
 /* Records a fault; the run ends. */
 void ct_fault(struct ct_slot *s, const char *what);

@@ -173,6 +173,7 @@ static const struct file_operations run_fops = {
 
 static int __init crypto_test_init(void)
 {
+	ct_comp_hold();
 	dir = debugfs_create_dir("nvme-accel-crypto-test", NULL);
 	debugfs_create_file("run", 0600, dir, NULL, &run_fops);
 	return 0;
@@ -181,6 +182,7 @@ static int __init crypto_test_init(void)
 static void __exit crypto_test_exit(void)
 {
 	debugfs_remove(dir);
+	ct_comp_release();
 }
 
 module_init(crypto_test_init);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The debug kernel's tests of each algorithm (testmgr, with the random ones) on an accelerator; the test module under KASAN and
-# lockdep; allocations that fail.
+# lockdep.
 here=$(dirname "$0")
 . "$here/lib.inc"
 . "$here/passthru.inc"
@@ -33,32 +33,6 @@ if [ "$(accelerated)" -gt 100 ]; then pass "  $(accelerated) requests of it on t
 ct "rfc4106 above it" kind=aead "driver=rfc4106(gcm-aes-nvme-accel)" "reference=rfc4106(gcm_base(ctr(aes-generic),ghash-generic))" \
 	rounds=30 depth=4 max=20000 timeout=120
 for d in $drivers; do ct "$d" "kind=$(kind_of "$d")" "driver=$d" rounds="${ROUNDS:-60}" depth=16 threads=2 max=30000 timeout=120; done
-
-# Of what a user of the crypto API allocates and does, one of ten allocations fails; some runs do not begin.
-n=0 done=0
-for d in $drivers; do
-	for i in 1 2 3 4; do
-		failslab ask "kind=$(kind_of "$d")" "driver=$d" rounds=20 depth=4 max=20000 timeout=120 2>/dev/null
-		n=$((n + 1))
-		[ "$(told faults)" = "" ] || done=$((done + 1))
-		[ "$(told faults)" != 0 ] && [ -n "$(told faults)" ] && fail "$d with allocations that fail" "$(cat "$work/ct")"
-		: >"$work/ct"
-	done
-done
-pass "allocations that fail: $done of $n runs began, without a fault"
-failslab_probability=2
-for i in 1 2 3 4; do
-	failslab cr_bind "f$i" "$dev" >/dev/null 2>&1
-	cr_unbind "f$i" >/dev/null 2>&1
-done
-pass "  bindings of a device that is in use, with allocations that fail"
-cr_unbind a
-for i in 1 2 3 4 5 6; do
-	failslab cr_bind a "$dev" --threshold-min 0 >/dev/null 2>&1
-	cr_unbind a >/dev/null 2>&1
-done
-ok "  bind after that" cr_bind a "$dev" --threshold-min 0 --timeout 60000
-ct "  works" kind=acomp driver=deflate-nvme-accel rounds=30 depth=8 max=20000 timeout=120
 ok "unbind" cr_unbind a
 soon "rmmod" 60 rmmod nvme_accel_crypto
 leaks "nothing has leaked"

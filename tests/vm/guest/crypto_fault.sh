@@ -63,8 +63,10 @@ fault "  compression that the processor verifies" acomp deflate-nvme-accel "$wro
 echo 0 >"$crypto/a/verify"
 spoil flip
 sleep 0.2
+before=$(count fallback_verify)
 ask kind=acomp driver=deflate-nvme-accel rounds=200 depth=8 min=4096 max=30000 timeout=30
 [ "$(told faults)" -gt 0 ] && pass "  without verification wrong data would come through" || fail "  without verification wrong data comes through" "$(cat "$work/ct")"
+is "  and nothing is verified" 0 $(($(count fallback_verify) - before))
 spoil pass
 echo 1 >"$crypto/a/verify"
 

@@ -460,3 +460,19 @@ for at in 'nvme-accel-passthru/comp/namespaces/*' '*/passthru/enable' 'nvmet/por
 done
 is "others' have stayed" "7 others others" "$(cd "$nvmet" && ls ports hosts subsystems | grep -v ':$' | sort | xargs)"
 finish
+nqn=$(cat "$pt/comp/subsysnqn")
+# Between the making of a directory and the note that says whose it is; somebody else's has no such note.
+for at in "nvmet/subsystems/$nqn" nvmet/ports/1 "nvmet/hosts/$host"; do
+	killed "$at"
+	remake "$cfs/$at"
+	ok "killed right after mkdir $at: restore" tg restore t.json
+	values >v2
+	same "  completes it" v1 v2
+	killed "$at"
+	remake "$cfs/$at"
+	ok "  clear" tg clear
+	is "  takes it away" "7 others others" "$(cd "$nvmet" && ls ports hosts subsystems | grep -v ':$' | sort | xargs)"
+done
+remake "$nvmet/ports/1"
+no "a port of somebody else, without an address yet" 1 "port 1 is somebody else's" tg restore t.json
+rmdir "$nvmet/ports/1" 2>/dev/null || rm -r "$nvmet/ports/1"

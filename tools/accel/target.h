@@ -80,6 +80,10 @@ void tg_list_free(struct tg_names *names);
 
 /* kind: "port", "host", "subsystem". note: the controller's name. The directory exists. */
 int tg_own(struct target *g, const char *kind, const char *name, const char *note);
+/* Makes the directory, which is ours from its first moment on. */
+int tg_mkdir_own(struct target *g, const char *kind, const char *name, const char *note);
+/* With the lock: notes about what is not there any more go. */
+void tg_forget_gone(struct target *g);
 bool tg_is_own(struct target *g, const char *kind, const char *name, char *note, size_t n);
 /* The virtual controller that a subsystem exports: by its passthru device, or by what we have made. False: none. */
 bool tg_export_of(struct target *g, const char *nqn, char *ctrl, size_t n);

@@ -73,10 +73,8 @@ static int apply_host(struct target *g, struct json_object *h)
 	char dir[TG_PATH];
 	int rc = 0;
 
-	if (!tg_exists(tg_path(g, dir, "nvmet/hosts/%s", nqn))) {
-		rc = tg_mkdir(g, dir);
-		rc = rc ? rc : tg_own(g, "host", nqn, "-");
-	}
+	if (!tg_exists(tg_path(g, dir, "nvmet/hosts/%s", nqn)))
+		rc = tg_mkdir_own(g, "host", nqn, "-");
 	return rc ? rc : tg_write_attrs(g, dir, "dhchap_", tg_dhchap_attrs, tg_get(h, "dhchap"));
 }
 
@@ -98,12 +96,12 @@ static int make_subsys(struct target *g, const char *nqn, const char *ctrl, cons
 			return 0;
 		return tool_error(g->t, nqn, "there is such a subsystem, and it does not export %s: choose another --nqn", ctrl);
 	}
-	rc = tg_mkdir(g, dir);
+	rc = tg_mkdir_own(g, "subsystem", nqn, ctrl);
 	snprintf(path, sizeof(path), "%s/passthru", dir);
 	if (!rc && !tg_exists(path))
 		rc = tool_error(g->t, NULL, "this kernel's nvmet exports no controllers (CONFIG_NVME_TARGET_PASSTHRU): %s is for local "
 				"use only", ctrl);
-	return rc ? rc : tg_own(g, "subsystem", nqn, ctrl);
+	return rc;
 }
 
 /* Another device than before is taken only while it is not enabled. */
@@ -150,18 +148,21 @@ static int apply_subsys(struct target *g, struct json_object *doc, struct json_o
 	return rc ? rc : link_all(g, dir, "allowed_hosts", tg_get(s, "allowed_hosts"), "hosts");
 }
 
-/* A port that is there has the address that is wanted, or none yet. */
+/* A port that is there has the address that is wanted, or is ours and has none yet: somebody was killed. */
 static int check_port(struct target *g, const char *id, const char *dir, struct json_object *addr)
 {
 	static const char *const same[] = { "trtype", "traddr", "trsvcid" };
 	struct json_object *now = tg_read_attrs(dir, "addr_", tg_addr_attrs, true);
 	int rc = 0;
 
+	if (!*tg_str(now, "trtype") && !tg_is_own(g, "port", id, NULL, 0))
+		rc = tool_error(g->t, NULL, "port %s is somebody else's, and has no address yet: choose another number (--port-id; "
+				"portid in a file)", id);
 	for (size_t i = 0; i < 3 && *tg_str(now, "trtype") && !rc; i++) {
 		if (!tg_get(addr, same[i]) || !strcmp(tg_str(addr, same[i]), tg_str(now, same[i])))
 			continue;
-		rc = tool_error(g->t, NULL, "port %s is there with another address (%s %s %s): choose another --port-id", id,
-				tg_str(now, "trtype"), tg_str(now, "traddr"), tg_str(now, "trsvcid"));
+		rc = tool_error(g->t, NULL, "port %s is there with another address (%s %s %s): choose another number (--port-id; "
+				"portid in a file)", id, tg_str(now, "trtype"), tg_str(now, "traddr"), tg_str(now, "trsvcid"));
 	}
 	json_object_put(now);
 	return rc;
@@ -171,21 +172,11 @@ static int apply_port(struct target *g, struct json_object *p)
 {
 	struct json_object *addr = tg_get(p, "addr");
 	const char *id = tg_str(p, "portid");
-	char dir[TG_PATH], path[TG_PATH + 64], type[64];
-	bool fresh;
-	int rc = 0;
+	char dir[TG_PATH];
+	int rc;
 
-	fresh = !tg_exists(tg_path(g, dir, "nvmet/ports/%s", id));
-	if (fresh)
-		rc = tg_mkdir(g, dir);
-	else
-		rc = check_port(g, id, dir, addr);
-	/* One that was made and got no address is left over from somebody who was ended. */
-	snprintf(path, sizeof(path), "%s/addr_trtype", dir);
-	fresh = fresh || tg_read(path, type, sizeof(type)) <= 0;
-	if (!rc && fresh)
-		rc = tg_own(g, "port", id, "-");
-	if (!rc && (fresh || tg_is_own(g, "port", id, NULL, 0))) {
+	rc = tg_exists(tg_path(g, dir, "nvmet/ports/%s", id)) ? check_port(g, id, dir, addr) : tg_mkdir_own(g, "port", id, "-");
+	if (!rc && tg_is_own(g, "port", id, NULL, 0)) {
 		rc = tg_write_attrs(g, dir, "addr_", tg_addr_attrs, addr);
 		rc = rc ? rc : tg_write_attrs(g, dir, "param_", tg_param_attrs, tg_get(p, "param"));
 	}

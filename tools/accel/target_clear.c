@@ -105,6 +105,7 @@ static bool idle_host(struct target *g, const char *host)
 
 void tg_sweep(struct target *g)
 {
+	tg_forget_gone(g);
 	sweep(g, "subsystem", "subsystems", no_ctrl);
 	sweep(g, "port", "ports", empty_port);
 	sweep(g, "host", "hosts", idle_host);

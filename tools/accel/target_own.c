@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define MAKING "making"		/* instead of the inode's number, until it is there */
+
 static const char *dir_of(const char *kind)
 {
 	return !strcmp(kind, "port") ? "ports" : !strcmp(kind, "host") ? "hosts" : "subsystems";
@@ -33,16 +35,12 @@ static bool stamp(const struct target *g, const char *kind, const char *name, ch
 	return true;
 }
 
-int tg_own(struct target *g, const char *kind, const char *name, const char *note)
+static int write_note(struct target *g, const char *path, const char *id, const char *note)
 {
-	char path[TG_PATH], text[256], id[64];
-	int fd, n;
+	char text[256];
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	int n = snprintf(text, sizeof(text), "%s %s\n", id, note);
 
-	note_path(g, kind, name, path);
-	if (!stamp(g, kind, name, id, sizeof(id)))
-		return tool_error(g->t, name, "%s: %s", kind, strerror(errno));
-	n = snprintf(text, sizeof(text), "%s %s\n", id, note);
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0 || write(fd, text, (size_t)n) != n) {
 		tool_error(g->t, path, "write: %s", strerror(errno));
 		if (fd >= 0)
@@ -51,6 +49,33 @@ int tg_own(struct target *g, const char *kind, const char *name, const char *not
 	}
 	close(fd);
 	return 0;
+}
+
+int tg_own(struct target *g, const char *kind, const char *name, const char *note)
+{
+	char path[TG_PATH], id[64];
+
+	note_path(g, kind, name, path);
+	if (!stamp(g, kind, name, id, sizeof(id)))
+		return tool_error(g->t, name, "%s: %s", kind, strerror(errno));
+	return write_note(g, path, id, note);
+}
+
+int tg_mkdir_own(struct target *g, const char *kind, const char *name, const char *note)
+{
+	char path[TG_PATH], dir[TG_PATH];
+	int rc;
+
+	/* Who is killed between the two steps has said whose it is. */
+	note_path(g, kind, name, path);
+	rc = write_note(g, path, MAKING, note);
+	if (rc)
+		return rc;
+	rc = tg_mkdir(g, tg_path(g, dir, "nvmet/%s/%s", dir_of(kind), name));
+	if (!rc)
+		return tg_own(g, kind, name, note);
+	unlink(path);
+	return rc;
 }
 
 bool tg_is_own(struct target *g, const char *kind, const char *name, char *note, size_t n)
@@ -64,7 +89,7 @@ bool tg_is_own(struct target *g, const char *kind, const char *name, char *note,
 	blank = strchr(text, ' ');
 	if (blank)
 		*blank = 0;
-	if (!stamp(g, kind, name, id, sizeof(id)) || strcmp(id, text)) {
+	if (!stamp(g, kind, name, id, sizeof(id)) || (strcmp(id, text) && strcmp(text, MAKING))) {
 		/* Left by one that has gone. */
 		if (g->lock >= 0)
 			unlink(path);
@@ -72,6 +97,9 @@ bool tg_is_own(struct target *g, const char *kind, const char *name, char *note,
 	}
 	if (note)
 		snprintf(note, n, "%s", blank ? blank + 1 : "");
+	/* By now it is known which one it is. */
+	if (!strcmp(text, MAKING) && g->lock >= 0)
+		tg_own(g, kind, name, blank ? blank + 1 : "-");
 	return true;
 }
 
@@ -106,4 +134,23 @@ bool tg_export_of(struct target *g, const char *nqn, char *ctrl, size_t n)
 	}
 	tg_list_free(&names);
 	return found;
+}
+
+void tg_forget_gone(struct target *g)
+{
+	static const char *const kinds[] = { "subsystem", "port", "host" };
+	struct tg_names notes;
+	char path[TG_PATH];
+
+	if (!tg_exists(tg_path(g, path, "nvmet")))
+		return;
+	tg_list(g->run, &notes);
+	for (size_t i = 0; i < notes.n; i++)
+		for (size_t k = 0; k < 3; k++) {
+			size_t n = strlen(kinds[k]);
+
+			if (!strncmp(notes.v[i], kinds[k], n) && notes.v[i][n] == '-')
+				tg_is_own(g, kinds[k], notes.v[i] + n + 1, NULL, 0);
+		}
+	tg_list_free(&notes);
 }

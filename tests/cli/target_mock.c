@@ -315,7 +315,7 @@ static int written(const char *path, const char *rel, const char *value)
 
 ssize_t write(int fd, const void *buf, size_t n)
 {
-	char link[64], path[4096], value[1100];
+	char link[64], path[4096], value[2100];
 	const char *rel;
 	ssize_t len;
 	int err;

@@ -59,7 +59,7 @@ static dev_t number_of(struct target *g, const char *device)
 
 bool cr_is_device(struct target *g, const char *name, const char *device)
 {
-	char path[TG_PATH], bound[TG_VALUE];
+	char path[TG_PATH], bound[512];
 	dev_t number = number_of(g, device);
 
 	if (tg_read(tg_path(g, path, CR_MODULE "/%s/device_path", name), bound, sizeof(bound)) <= 0)

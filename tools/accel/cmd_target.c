@@ -38,7 +38,8 @@ static int run_save(struct tool *t, int argc, char **argv)
 		doc = tg_model(&g);
 		/* Nothing is undone here, so a signal may end it; the temporary file goes then. */
 		tg_end(&g, 0);
-		rc = tg_save(&g, file, doc);
+		rc = tg_worth_saving(&g, file, doc);
+		rc = rc ? rc : tg_save(&g, file, doc);
 		json_object_put(doc);
 	}
 	return tg_end(&g, rc);
@@ -109,9 +110,12 @@ static int restore(struct restore *r, const char *file)
 	struct json_object *doc = tg_load(g, file);
 	int rc = doc ? tg_check(g, file, doc) : TOOL_FAILED;
 
+	/* It may take long: others may work meanwhile, and a signal ends it. */
+	rc = rc ? rc : tg_begin(g, TG_ROOT);
 	if (!rc)
-		rc = tg_begin(g, TG_CHANGE);
-	rc = rc ? rc : tg_lower_resolve(g, doc, (unsigned int)r->wait);
+		tg_lower_wait(g, doc, (unsigned int)r->wait);
+	rc = rc ? rc : tg_begin(g, TG_CHANGE);
+	rc = rc ? rc : tg_lower_resolve(g, doc);
 	if (!rc && !r->dry)
 		rc = replace(r, doc);
 	json_object_put(doc);

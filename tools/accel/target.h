@@ -12,7 +12,7 @@
 #include "tool.h"
 
 #define TG_PATH		1280
-#define TG_VALUE	1024
+#define TG_VALUE	2048
 #define TG_MAX_NSID	1024u
 #define TG_FILE		"/etc/nvme-accel/target.json"
 #define TG_MODULE	"nvme-accel-passthru"
@@ -39,10 +39,10 @@ void tg_init(struct target *g, struct tool *t);
 /* Takes an option of that table; false: it is none. */
 bool tg_option(struct target *g, int c);
 /*
- * Paths, rights. TG_LOCK: nobody else changes anything meanwhile. TG_CHANGE: and configfs and the module are there (without
- * them there is nothing to look at, or to take away). 0 or an exit code.
+ * Paths; TG_ROOT: and rights. TG_LOCK: and nobody else changes anything meanwhile. TG_CHANGE: and configfs and the module
+ * are there (without them there is nothing to look at, or to take away). 0 or an exit code.
  */
-enum tg_purpose { TG_LOOK, TG_LOCK, TG_CHANGE };
+enum tg_purpose { TG_LOOK, TG_ROOT, TG_LOCK, TG_CHANGE };
 int tg_begin(struct target *g, enum tg_purpose purpose);
 /* nvmet and the transport's module (tcp, rdma, loop; NULL: none). */
 int tg_need_nvmet(struct target *g, const char *trtype);
@@ -135,8 +135,10 @@ struct json_object *tg_array(struct json_object *o, const char *key);
 int tg_lower_named(struct target *g, const char *path, uint32_t nsid, struct json_object *ns);
 /* "identity" of what a namespace has below it now, or NULL. */
 struct json_object *tg_lower_identity(struct target *g, const char *path, uint32_t nsid);
-/* Resolves all of a document by identity, within wait_s seconds. */
-int tg_lower_resolve(struct target *g, struct json_object *doc, unsigned int wait_s);
+/* Waits until all that a document has below it is there, for wait_s seconds at most. */
+void tg_lower_wait(struct target *g, struct json_object *doc, unsigned int wait_s);
+/* Resolves all of a document by identity. */
+int tg_lower_resolve(struct target *g, struct json_object *doc);
 
 /* ---- The document ---- */
 
@@ -145,6 +147,8 @@ struct json_object *tg_model(struct target *g);
 struct json_object *tg_model_ctrl(struct target *g, const char *name);
 /* target_check.c: 0 or TOOL_FAILED after a message that names the place. */
 int tg_check(struct target *g, const char *file, struct json_object *doc);
+/* target_save.c: 0, or TOOL_FAILED after a message: restore could not make again what doc, a document of what there is, says. */
+int tg_worth_saving(struct target *g, const char *file, struct json_object *doc);
 /* target_file.c */
 struct json_object *tg_load(struct target *g, const char *file);
 int tg_save(struct target *g, const char *file, struct json_object *doc);

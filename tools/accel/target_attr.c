@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ENGINES "compression erasure cipher digest checksum all"
+#define ENGINES "compression erasure cipher digest checksum data all"
 
 /* Documentation/ABI/testing/configfs-nvme-accel-passthru */
 const struct tg_attr tg_ctrl_attrs[] = {
@@ -31,7 +31,7 @@ const struct tg_attr tg_ns_attrs[] = {
 	{ "engine_driver", TG_TEXT, 0, 127, NULL },
 	{ "engine_lbads", TG_WORD, 0, 0, "9 12" },
 	{ "engine_window_bits", TG_NUM, 9, 15, NULL },
-	{ "allow", TG_TEXT, 1, 1000, NULL },
+	{ "allow", TG_TEXT, 1, 1500, NULL },
 	{ "max_inflight", TG_NUM, 0, UINT32_MAX, NULL },
 	{ "max_bytes_per_sec", TG_NUM, 65536, UINT64_MAX, "no limit" },
 	{ "max_cmds_per_sec", TG_NUM, 10, UINT64_MAX, "no limit" },

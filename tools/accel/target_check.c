@@ -13,7 +13,8 @@ struct check {
 	struct json_object *doc;
 };
 
-#define PLACE 512
+#define PLACE	512
+#define MEMBERS	4096u		/* in an array; far more than there can be, and each is compared with the others */
 
 static int wrong(const struct check *c, const char *place, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 static int wrong(const struct check *c, const char *place, const char *fmt, ...)
@@ -86,17 +87,22 @@ static int flag(const struct check *c, const char *place, struct json_object *o,
 	return tg_get(o, key) ? number(c, place, o, key, 0, 1) : 0;
 }
 
+static int size(const struct check *c, const char *where, struct json_object *o, const char *key)
+{
+	if (tg_get(o, key) && !json_object_is_type(tg_get(o, key), json_type_array))
+		return wrong(c, where, "%s is an array [...]", key);
+	return tg_len(o, key) > MEMBERS ? wrong(c, where, "%s has more than %u members", key, MEMBERS) : 0;
+}
+
 /* The members of o[key] are objects; each is looked at by one(), and no two have the same id. */
 typedef int (*check_one)(const struct check *c, const char *place, struct json_object *o);
 
 static int array(const struct check *c, const char *where, struct json_object *o, const char *key, const char *id,
 		 check_one one)
 {
+	int rc = size(c, where, o, key);
 	char place[PLACE];
-	int rc = 0;
 
-	if (tg_get(o, key) && !json_object_is_type(tg_get(o, key), json_type_array))
-		return wrong(c, where, "%s is an array [...]", key);
 	for (size_t i = 0; i < tg_len(o, key) && !rc; i++) {
 		struct json_object *m = tg_at(o, key, i);
 
@@ -113,8 +119,8 @@ static int array(const struct check *c, const char *where, struct json_object *o
 /* The members of o[key] are NQNs, each once, and each is in the document's array. */
 static int nqns(const struct check *c, const char *where, struct json_object *o, const char *key, const char *in)
 {
-	if (tg_get(o, key) && !json_object_is_type(tg_get(o, key), json_type_array))
-		return wrong(c, where, "%s is an array [...]", key);
+	if (size(c, where, o, key))
+		return TOOL_FAILED;
 	for (size_t i = 0; i < tg_len(o, key); i++) {
 		struct json_object *m = tg_at(o, key, i);
 		const char *nqn = json_object_get_string(m);
@@ -174,7 +180,7 @@ static int ns(const struct check *c, const char *place, struct json_object *o)
 		return tg_int(o, "enable") || tg_get(o, "identity") ? wrong(c, place, "attr has no kind") : 0;
 	if (!strcmp(kind, "engine"))
 		return tg_get(attr, "engine_type") || !tg_int(o, "enable") ? 0 : wrong(c, place, "attr has no engine_type");
-	if (!tg_get(attr, "device_path") || !tg_get(attr, "device_nsid"))
+	if (tg_int(o, "enable") && (!tg_get(attr, "device_path") || !tg_get(attr, "device_nsid")))
 		return wrong(c, place, "attr has no device_path, or no device_nsid");
 	return 0;
 }
@@ -187,7 +193,7 @@ static int ctrl(const struct check *c, const char *place, struct json_object *o)
 	if (rc)
 		return rc;
 	if (!json_object_is_type(tg_get(o, "name"), json_type_string) || !tg_good_name(tg_str(o, "name")))
-		return wrong(c, place, "name has 1 to 48 letters, digits and ._-");
+		return wrong(c, place, "name has 1 to 48 letters, digits and ._-, and no dot first; it is not version or features");
 	rc = flag(c, place, o, "enable");
 	rc = rc ? rc : attrs(c, place, "attr", tg_get(o, "attr"), tg_ctrl_attrs);
 	rc = rc ? rc : array(c, place, o, "namespaces", "nsid", ns);

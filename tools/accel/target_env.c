@@ -209,7 +209,7 @@ int tg_begin(struct target *g, enum tg_purpose purpose)
 	rc = purpose == TG_CHANGE ? mount_configfs(g) : 0;
 	if (!rc && purpose == TG_CHANGE)
 		rc = need_module(g);
-	if (rc || purpose == TG_LOOK)
+	if (rc || purpose < TG_LOCK)
 		return rc;
 	rc = make_run(g);
 	if (!rc)

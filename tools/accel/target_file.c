@@ -20,6 +20,81 @@ static void at(const char *text, size_t off, unsigned int *line, unsigned int *c
 	}
 }
 
+/* ---- What the parser takes, and we do not ---- */
+
+/* From its first quote to behind its last one; *zero: it has a zero byte, where it would end for the kernel. */
+static const char *skip_string(const char *s, bool *zero)
+{
+	for (s++; *s && *s != '"'; s += *s == '\\' && s[1] ? 2 : 1)
+		*zero |= !strncmp(s, "\\u0000", 6);
+	return *s ? s + 1 : s;
+}
+
+/* Whether the name (with its quotes) of a member is new in its object. */
+static bool new_member(struct json_object *seen, const char *name, size_t n)
+{
+	char *copy = strndup(name, n);
+	struct json_object *text = copy ? json_tokener_parse(copy) : NULL;
+	bool fresh = text && !tg_get(seen, json_object_get_string(text));
+
+	if (fresh)
+		json_object_object_add(seen, json_object_get_string(text), json_object_new_boolean(true));
+	json_object_put(text);
+	free(copy);
+	return fresh;
+}
+
+/*
+ * Of two members with one name the parser keeps the last, and which one was meant nobody knows. text is JSON that it has
+ * taken. Returns where something is wrong, and what, or NULL.
+ */
+static const char *find_wrong(const char *text, const char **what)
+{
+	struct json_object *seen[MAX_DEPTH + 2] = { NULL };
+	const char *s = text, *end, *wrong = NULL;
+	unsigned int depth = 0;
+	bool zero = false;
+
+	while (*s && !wrong) {
+		end = *s == '"' ? skip_string(s, &zero) : s + 1;
+		if (*s == '{' || *s == '[') {
+			depth += depth < MAX_DEPTH + 1;
+			seen[depth] = *s == '{' ? json_object_new_object() : NULL;
+		} else if (*s == '}' || *s == ']') {
+			json_object_put(seen[depth]);
+			seen[depth] = NULL;
+			depth -= depth > 0;
+		} else if (zero) {
+			wrong = s;
+			*what = "has a zero byte";
+		} else if (*s == '"' && end[strspn(end, " \t\r\n")] == ':' && !new_member(seen[depth], s, (size_t)(end - s))) {
+			wrong = s;
+			*what = "is there twice in one object";
+		}
+		s = end;
+	}
+	for (; depth; depth--)
+		json_object_put(seen[depth]);
+	return wrong;
+}
+
+static bool unambiguous(struct target *g, const char *file, const char *text)
+{
+	const char *what, *wrong = find_wrong(text, &what);
+	unsigned int line, column;
+	bool zero = false;
+	int n;
+
+	if (!wrong)
+		return true;
+	at(text, (size_t)(wrong - text), &line, &column);
+	n = (int)(skip_string(wrong, &zero) - wrong);
+	tool_error(g->t, file, "line %u, column %u: %.*s %s", line, column, n < 64 ? n : 64, wrong, what);
+	return false;
+}
+
+/* ---- Reading ---- */
+
 static struct json_object *parse(struct target *g, const char *file, const char *text, size_t n)
 {
 	struct json_tokener *tok = json_tokener_new_ex(MAX_DEPTH);
@@ -46,7 +121,7 @@ static struct json_object *parse(struct target *g, const char *file, const char 
 		tool_error(g->t, file, "line %u, column %u: something follows the end of the document", line, column);
 	else if (!json_object_is_type(doc, json_type_object))
 		tool_error(g->t, file, "is no configuration: it begins with {");
-	else
+	else if (unambiguous(g, file, text))
 		goto out;
 	json_object_put(doc);
 	doc = NULL;

@@ -187,18 +187,40 @@ static bool ours(struct target *g, const char *ctrl)
 	return found;
 }
 
+/*
+ * /dev/nvmeXnY or /dev/ngXnY: 2; /dev/nvmeX: 1; else 0. Numbers are written in one way only, and sscanf() takes others, so the
+ * name is made again of what it has found.
+ */
+static int parse_node(const char *path, unsigned int *x, unsigned int *y)
+{
+	static const struct {
+		const char *form;
+		int n;
+	} forms[] = { { "/dev/nvme%un%u", 2 }, { "/dev/ng%un%u", 2 }, { "/dev/nvme%u", 1 } };
+	char again[80];
+
+	for (size_t i = 0; i < 3; i++) {
+		if (sscanf(path, forms[i].form, x, y) != forms[i].n)
+			continue;
+		snprintf(again, sizeof(again), forms[i].form, *x, *y);
+		if (!strcmp(path, again))
+			return forms[i].n;
+	}
+	return 0;
+}
+
 int tg_lower_named(struct target *g, const char *path, uint32_t nsid, struct json_object *ns)
 {
 	struct json_object *attr = tg_get(ns, "attr"), *identity;
-	char ctrl[64], text[80], end;
-	unsigned int x, y;
-	int rc = 0;
+	unsigned int x = 0, y = 0;
+	char ctrl[64], text[80];
+	int rc = 0, kind = parse_node(path, &x, &y);
 
-	if (sscanf(path, "/dev/nvme%un%u%c", &x, &y, &end) == 2 || sscanf(path, "/dev/ng%un%u%c", &x, &y, &end) == 2) {
+	if (kind == 2) {
 		if (nsid)
 			return tool_usage(g->t, "--device=%s: nsid= goes with a controller (/dev/nvme%u)", path, x);
 		rc = from_node(g, path, x, y, ctrl, sizeof(ctrl), &nsid);
-	} else if (sscanf(path, "/dev/nvme%u%c", &x, &end) == 1) {
+	} else if (kind == 1) {
 		snprintf(ctrl, sizeof(ctrl), "nvme%u", x);
 		if (!nsid)
 			return tool_usage(g->t, "--device=%s: which namespace? (%s,nsid=N, or /dev/nvme%unY)", path, path, x);
@@ -360,11 +382,15 @@ static int resolve_all(struct target *g, struct json_object *doc, bool last)
 	return rc;
 }
 
-int tg_lower_resolve(struct target *g, struct json_object *doc, unsigned int wait_s)
+void tg_lower_wait(struct target *g, struct json_object *doc, unsigned int wait_s)
 {
 	uint64_t end = tool_now_ns() + wait_s * 1000000000ull;
 
 	while (tool_now_ns() < end && resolve_all(g, doc, false) == TOOL_NODEV)
 		nanosleep(&(struct timespec){ .tv_nsec = 250000000 }, NULL);
+}
+
+int tg_lower_resolve(struct target *g, struct json_object *doc)
+{
 	return resolve_all(g, doc, true);
 }

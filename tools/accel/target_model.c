@@ -32,6 +32,15 @@ static void drop_other_kind(struct json_object *attr)
 			json_object_object_del(attr, a->name);
 }
 
+/* What reads so as long as nobody has written it, and cannot be written. */
+static void drop_unset(struct json_object *attr)
+{
+	if (!strcmp(tg_str(attr, "kind"), "none"))
+		json_object_object_del(attr, "kind");
+	if (!tg_int(attr, "device_nsid"))
+		json_object_object_del(attr, "device_nsid");
+}
+
 static struct json_object *model_ns(struct target *g, const char *dir, const char *name)
 {
 	struct json_object *o = json_object_new_object(), *attr, *identity;
@@ -40,6 +49,7 @@ static struct json_object *model_ns(struct target *g, const char *dir, const cha
 	add_read_int(o, "enable", dir);
 	attr = tg_read_attrs(dir, "", tg_ns_attrs, false);
 	drop_other_kind(attr);
+	drop_unset(attr);
 	json_object_object_add(o, "attr", attr);
 	if (!strcmp(tg_str(attr, "kind"), "device")) {
 		identity = tg_lower_identity(g, tg_str(attr, "device_path"), (uint32_t)tg_int(attr, "device_nsid"));

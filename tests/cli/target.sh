@@ -90,6 +90,11 @@ ok "a name of one's own" tg create mine -e digest --nqn nqn.2026-11.local.accel:
 is "  " "nqn.2026-11.local.accel:mine S1" "$(cat "$pt/mine/subsysnqn" "$pt/mine/serial" | xargs)"
 
 # ---- Changes ----
+# Disabled and enabled, it is another nvmeX: what exports it must know.
+ok "an exported controller is disabled" tg set comp enable=0
+echo /dev/nvme1 >"$nvmet/subsystems/$local/passthru/device_path"
+ok "  and enabled" tg set comp enable=1
+is "  its export has followed" "/dev/$(cat "$pt/comp/device") 1" "$(cd "$nvmet/subsystems/$local/passthru" && cat device_path enable | xargs)"
 ok "add" tg add mine -e checksum,nsid=9,block=512 -e cipher --max-inflight 4 --max-bytes-per-sec 100M
 is "  numbers" "mine/9 mine/2" "$(xargs <out)"
 is "  limits, block size" "4 104857600 9" \
@@ -97,6 +102,8 @@ is "  limits, block size" "4 104857600 9" \
 no "  a number that is taken" 1 'has a namespace 9' tg add mine -e digest,nsid=9
 ok "set" tg set mine/9 max_cmds_per_sec=1k max_inflight=0
 is "  " "1024 0" "$(cd "$pt/mine/namespaces/9" && cat max_cmds_per_sec max_inflight | xargs)"
+ok "  a list of commands, written as in --device" tg set -f mine/9 allow=read+flush
+is "  " "read flush" "$(cat "$pt/mine/namespaces/9/allow")"
 no "  what does not change while enabled" 4 '--force' tg set mine serial=S2
 ok "  --force" tg set -f mine serial=S2
 is "  enabled again" "S2 1" "$(cat "$pt/mine/serial" "$pt/mine/enable" | xargs)"
@@ -124,15 +131,21 @@ takes one name|create -e all
 takes one name|create a b -e all
 a name has 1 to 48|create a/b -e all
 a name has 1 to 48|create version -e all
+no dot first|create .a -e all
 is one of compression|create a -e magic
 unknown key 'speed'|create a -e all,speed=9
 threads needs a value|create a -e all,threads
-is a number from 0 to 1024|create a -e all,threads=x
+--engine: threads=x: is a number from 0 to 1024|create a -e all,threads=x
 is a number from 9 to 15|create a -e all,window=16
-is one of 9 12|create a -e all,block=1024
+--engine: block=1024: is 512 or 4096|create a -e all,block=1024
+--engine: nsid: .0. is out of range|create a -e all,nsid=0
+--device: as: .9999. is out of range|create a -d /dev/nvme0n1,as=9999
 unknown key 'threads'|create a -d /dev/nvme0n1,threads=1
 shared takes no value|create a -d /dev/nvme0n1,shared=1
 give /dev/nvmeXnY|create a -d /dev/sda
+give /dev/nvmeXnY|create a -d /dev/nvme4294967296n1
+give /dev/nvmeXnY|create a -d /dev/nvme00n1
+give /dev/nvmeXnY|create a -d /dev/nvme0n1p1
 which namespace|create a -d /dev/nvme0
 is a number from 0|create a -e all --max-inflight -1
 is a number from 65536 to 18446744073709551615, or 0: no limit|create a -e all --max-bytes-per-sec 65535
@@ -153,6 +166,8 @@ takes the name of one|export --loop --any-host
 takes NAME or|set a
 give ATTRIBUTE=VALUE|set a b
 no attribute 'b'|set a b=c
+enable=2: is 0 or 1|set a enable=2
+enable=: is 0 or 1|set a/1 enable=
 is no number|set a/x max_inflight=1
 takes a controller and|remove a
 is not a number|remove a x
@@ -181,6 +196,18 @@ ok "save" tg save f.json
 json "  by what identifies it" f.json "x['nvme_accel_passthru'][0]['namespaces'][-1]['identity'] == {'subsysnqn': \
 'nqn.2026-11.local.accel:disk', 'transport': 'pcie', 'address': '0000:01:00.0', 'serial': 'S0', 'uuid': '$u2'}"
 ok "the same again" tg restore f.json
+cp f.json kept.json
+mv "$m/sys/class/nvme/nvme0" "$m/away"
+no "save while what is below is away" 1 'd/1: what is below it \(it was /dev/nvme0,nsid=1\) is not there' tg save f.json
+same "  the file before is whole" f.json kept.json
+mv "$m/away" "$m/sys/class/nvme/nvme0"
+d=$m/sys/class/nvme/$(cat "$pt/d/device")
+mkdir "$d" "$d/nvme9n1" "$d/nvme9n3"
+echo 1 >"$d/nvme9n1/nsid"
+echo 3 >"$d/nvme9n3/nsid"
+no "  another one has its name: the virtual controller has an empty place" 1 'd/2: what is below it' tg save f.json
+same "  the file before is whole" f.json kept.json
+rm -r "$d"
 ok "clear" tg clear
 mv "$m/sys/class/nvme/nvme0" "$m/sys/class/nvme/nvme4"
 mv "$m/sys/class/nvme/nvme4/nvme0n1" "$m/sys/class/nvme/nvme4/nvme4n1"
@@ -195,6 +222,16 @@ tg clear
 rm -rf "$m/sys/class/nvme/nvme4"
 no "restore when it is not there" 3 "d/1: uuid $u1 of subsystem nqn.2026-11.local.accel:disk" tg restore f.json
 is "  nothing was made" "features version" "$(ls "$pt" | xargs)"
+no "restore --wait, in vain" 3 "d/1: uuid $u1" tg restore --wait 1 f.json
+# Nobody is kept from anything while it waits, and it can be ended.
+env LD_PRELOAD="$first$work/mock.so" "$ACCEL" target restore --root="$m" --wait 60 f.json 2>wait.err &
+waits=$!
+sleep 1
+ok "  others work while it waits" tg create other -e digest
+ok "  " tg delete other
+kill -TERM $waits
+wait $waits
+is "  a signal ends it" 143 $?
 (sleep 1; lower 6 nqn.2026-11.local.accel:disk S0 0000:01:00.0; namespace 6 1 1 $u1; namespace 6 2 5 $u2) &
 ok "restore --wait" tg restore --wait 20 f.json
 is "  finds it when it comes" "/dev/nvme6" "$(cat "$pt/d/namespaces/3/device_path")"
@@ -254,6 +291,30 @@ same "  the same" t.json out
 ln -s t.json link.json
 ok "restore by a link" tg restore link.json
 
+# What restore would refuse does not replace what was saved; what is not finished is no error.
+cp t.json kept.json
+put() { printf '%s\n' "$2" >"$pt/$1"; }
+put dig/model "$(printf 'a\tb')"
+no "save of what restore refuses" 1 "what there is: nvme_accel_passthru\[1\].attr: model has" tg save t.json
+says "  says what to do" 't.json is left as it is' err
+same "  the file before is whole" t.json kept.json
+put dig/model "nvme-accel virtual controller"
+put dig/namespaces/2/enable 0
+put dig/namespaces/2/kind device
+remake() { LD_PRELOAD="$first$work/mock.so" mkdir "$1"; }
+remake "$pt/dig/namespaces/4"
+put dig/namespaces/2/allow "read write flush $(seq -f '%.0f' 128 255 | while read -r i; do printf '0x%02x:none ' "$i"; done | sed 's/ $//')"
+ok "save of what is not finished, with every command" tg save long.json
+tg delete -f dig
+ok "  restore" tg restore long.json
+is "  " "1297 device 0 none" \
+	"$(wc -c <"$pt/dig/namespaces/2/allow") $(cd "$pt/dig/namespaces" && cat 2/kind 2/enable 4/kind | xargs)"
+ok "  as it was" tg restore --clear t.json
+ok "every type of engine is made" tg create types -e compression -e erasure -e cipher -e digest -e checksum -e data -e all
+ok "  " tg delete types
+values >v2
+same "  all is as it was" v1 v2
+
 # Files that are wrong: said where; nothing is touched.
 # Each line: name|pattern|what is done to the document.
 cat >bads <<'LIST'
@@ -270,7 +331,7 @@ enable|enable is a number from 0 to 1|v[0]["enable"] = 2
 range|attr: queue_depth is a number from 2 to 1024|v[0]["attr"]["queue_depth"] = 1
 type of a value|attr: serial is a text|v[0]["attr"]["serial"] = [1]
 line end in a value|attr: serial has|v[0]["attr"]["serial"] = "a\nb"
-zero byte in a value|attr: serial is a text|v[0]["attr"]["serial"] = "a\0b"
+zero byte in a value|line 1, column [0-9]+: "a.u0000b" has a zero byte|v[0]["attr"]["serial"] = "a\0b"
 kind|kind is one of device engine|v[0]["namespaces"][0]["attr"]["kind"] = "disk"
 no kind|has no kind|del v[0]["namespaces"][0]["attr"]["kind"]
 no type|has no engine_type|del v[0]["namespaces"][0]["attr"]["engine_type"]
@@ -317,6 +378,13 @@ for i in 'x' '[]' '{"hosts": [}' '{} {}' '{"a":1,}'; do
 	printf '%s' "$i" >bad.json
 	no "file: $i" 1 'bad.json: ' tg restore bad.json
 done
+sed 's/"name": "comp"/&, "n\\u0061me": "x"/' t.json >bad.json
+no "a member twice" 1 'bad.json: line [0-9]+, column [0-9]+: "n.u0061me" is there twice in one object' tg restore bad.json
+sed 's/"ports": /"ports": [], &/' t.json >bad.json
+no "  at the top" 1 'bad.json: line [0-9]+, column [0-9]+: "ports" is there twice' tg restore bad.json
+python3 -c 'import json; print(json.dumps({"nvme_accel_passthru": [{"name": "c%d" % i} for i in range(100000)]}))' >bad.json
+no "a hundred thousand controllers" 1 'nvme_accel_passthru has more than 4096' timeout 20 "$ACCEL" target restore --root="$m" bad.json
+no "a FIFO" 1 'is no regular file' sh -c 'mkfifo ff && "$1" target restore --root="$2" ff' sh "$ACCEL" "$m"
 head -c 2000 /dev/urandom >bad.json
 no "random bytes" 1 'bad.json: ' tg restore bad.json
 python3 -c 'print("[" * 100000)' >bad.json
@@ -356,6 +424,8 @@ new="create x -e compression --rdma 192.0.2.9 --host nqn.2026-11.local.accel:new
 	refused "a host" 1 'allowed_hosts/nqn.2026-11.local.accel:new: symlink' "nvmet/subsystems/*/allowed_hosts/*:22:nvmet: any host" $new
 	refused "an address that is taken" 1 'choose another one' "nvmet/ports/*/subsystems/*:98:" $new
 	refused "an address that is not there" 1 'does not have that address' "nvmet/ports/*/subsystems/*:99:" $new
+	refused "  the kernel tells more" 1 'choose another one\); the kernel says: nvmet_tcp: failed' \
+		"nvmet/ports/*/subsystems/*:98:nvmet_tcp: failed to bind port socket -98" $new
 	refused "no right" 1 'only root' "nvmet/ports/*:13:" $new
 	refused "the log has nothing about it" 1 'dmesg may tell' "nvmet/ports/*/addr_traddr:22:" $new
 }
@@ -389,6 +459,8 @@ same "  nothing is left of them" v1 v2
 mv "$pt" "$pt.away"
 no "the module is not loaded" 1 'modprobe nvme-accel-passthru' tg create z -e all
 ok "  then the list is empty" tg list
+no "  it does not replace what was saved" 1 'nothing to save, and t.json is left as it is' tg save t.json
+same "  the file is whole" t.json kept.json
 ok "  and there is nothing to clear" tg clear
 mv "$pt.away" "$pt"
 is "  but exports of controllers that are no more" "others" "$(ls "$nvmet/subsystems")"
@@ -438,6 +510,7 @@ same "  and all go" v1 v2
 tg clear
 tg restore t.json
 values >v1
+nqn=$(cat "$pt/comp/subsysnqn")
 killed() {
 	tg clear
 	MOCK_KILL=$1
@@ -458,9 +531,6 @@ for at in 'nvme-accel-passthru/comp/namespaces/*' '*/passthru/enable' 'nvmet/por
 	ok "killed at $at: clear" tg clear
 	is "  takes it away" "features version" "$(ls "$pt" | xargs)"
 done
-is "others' have stayed" "7 others others" "$(cd "$nvmet" && ls ports hosts subsystems | grep -v ':$' | sort | xargs)"
-finish
-nqn=$(cat "$pt/comp/subsysnqn")
 # Between the making of a directory and the note that says whose it is; somebody else's has no such note.
 for at in "nvmet/subsystems/$nqn" nvmet/ports/1 "nvmet/hosts/$host"; do
 	killed "$at"
@@ -476,3 +546,5 @@ done
 remake "$nvmet/ports/1"
 no "a port of somebody else, without an address yet" 1 "port 1 is somebody else's" tg restore t.json
 rmdir "$nvmet/ports/1" 2>/dev/null || rm -r "$nvmet/ports/1"
+is "others' have stayed" "7 others others" "$(cd "$nvmet" && ls ports hosts subsystems | grep -v ':$' | sort | xargs)"
+finish

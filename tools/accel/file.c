@@ -22,7 +22,7 @@ static int check_kind(struct tool *t, unsigned int flags, const struct file_in *
 	if (S_ISDIR(in->st.st_mode))
 		return tool_warning(t, in->name, "is a directory: skipped");
 	if (flags & FILE_REGULAR && !S_ISREG(in->st.st_mode))
-		return tool_warning(t, in->name, "is no regular file: skipped (-c or -f reads it)");
+		return tool_warning(t, in->name, "is no regular file: skipped (standard input may be any file)");
 	if (flags & FILE_ONE_LINK && in->st.st_nlink > 1)
 		return tool_warning(t, in->name, "has %lu other hard link%s: skipped (-f or -k goes on)",
 				    (unsigned long)in->st.st_nlink - 1, in->st.st_nlink > 2 ? "s" : "");

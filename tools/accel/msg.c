@@ -75,9 +75,9 @@ static const char *file_advice(int err)
 		return " (check owner and mode of it and of its directory)";
 	case ENOSPC:
 	case EDQUOT:
-		return " (free some space or write elsewhere with -o)";
+		return " (free some space, or write elsewhere)";
 	case EROFS:
-		return " (write elsewhere with -o)";
+		return " (write elsewhere)";
 	case EMFILE:
 	case ENFILE:
 		return " (raise the limit of open files)";

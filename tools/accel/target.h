@@ -161,6 +161,8 @@ int tg_wait_live(struct target *g, const char *ctrl);
  */
 int tg_pause(struct target *g, const char *ctrl);
 int tg_resume(struct target *g, const char *ctrl, int rc);
+/* Enables one that is disabled; its export follows. */
+int tg_enable(struct target *g, const char *ctrl);
 /* target_clear.c */
 int tg_unexport(struct target *g, const char *ctrl);
 int tg_delete(struct target *g, const char *ctrl);

@@ -101,16 +101,23 @@ static void forget_log(struct target *g)
 		lseek(g->kmsg, 0, SEEK_END);
 }
 
-static const char *advice(int err)
+/* explained: the kernel has said more than an errno can. */
+static const char *advice(int err, bool explained)
 {
 	switch (err) {
-	case EACCES:
-	case EPERM:
-		return " (only root may do that)";
 	case EADDRINUSE:
 		return " (another port or program has that address: choose another one)";
 	case EADDRNOTAVAIL:
 		return " (this machine does not have that address: see ip address)";
+	default:
+		break;
+	}
+	if (explained)
+		return "";
+	switch (err) {
+	case EACCES:
+	case EPERM:
+		return " (only root may do that)";
 	case ENOENT:
 		return " (this kernel does not have it)";
 	case EINVAL:
@@ -127,9 +134,9 @@ static int failed(struct target *g, const char *path, const char *doing, int err
 	char why[512];
 
 	if (kernel_says(g, why, sizeof(why)))
-		tool_error(g->t, shown, "%s: %s; the kernel says: %s", doing, strerror(err), why);
+		tool_error(g->t, shown, "%s: %s%s; the kernel says: %s", doing, strerror(err), advice(err, true), why);
 	else
-		tool_error(g->t, shown, "%s: %s%s", doing, strerror(err), advice(err));
+		tool_error(g->t, shown, "%s: %s%s", doing, strerror(err), advice(err, false));
 	return err == EBUSY ? TOOL_BUSY : err == ENODEV || err == ENXIO ? TOOL_NODEV : TOOL_FAILED;
 }
 

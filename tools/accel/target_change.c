@@ -115,13 +115,18 @@ static int parse_attrs(struct tool *t, const struct tg_attr *table, int argc, ch
 		if (!value)
 			return tool_usage(t, "'%s': give ATTRIBUTE=VALUE", argv[i]);
 		*value++ = 0;
-		if (!strcmp(argv[i], "enable") && (!strcmp(value, "0") || !strcmp(value, "1"))) {
+		if (!strcmp(argv[i], "enable")) {
+			if (strcmp(value, "0") && strcmp(value, "1"))
+				return tool_usage(t, "enable=%s: is 0 or 1", value);
 			out_add_str(o, "enable", value);
 			continue;
 		}
 		a = tg_attr(table, argv[i]);
 		if (!a)
 			return tool_usage(t, "there is no attribute '%s' (see accel-target(1), ATTRIBUTES)", argv[i]);
+		/* As in --engine and --device. */
+		for (char *c = value; !strcmp(a->name, "allow") && *c; c++)
+			*c = *c == '+' ? ' ' : *c;
 		v = json_object_new_string(value);
 		json_object_object_add(o, argv[i], v);
 		if (!tg_value(a, v, text))
@@ -161,11 +166,15 @@ static int set_ns(struct target *g, const char *dir, struct json_object *o, bool
 
 static int set_ctrl(struct target *g, const char *name, const char *dir, struct json_object *o)
 {
-	int rc = tg_pause(g, name);
+	const char *enable = tg_str(o, "enable");
+	int rc = 0;
 
-	rc = rc ? rc : tg_write_attrs(g, dir, "", tg_ctrl_attrs, o);
-	rc = tg_resume(g, name, rc);
-	return rc ? rc : write_enable(g, dir, tg_str(o, "enable"));
+	if (!all_limits(o)) {
+		rc = tg_pause(g, name);
+		rc = rc ? rc : tg_write_attrs(g, dir, "", tg_ctrl_attrs, o);
+		rc = tg_resume(g, name, rc);
+	}
+	return rc ? rc : strcmp(enable, "1") ? write_enable(g, dir, enable) : tg_enable(g, name);
 }
 
 static int set(struct target *g, const char *name, const char *nsid, struct json_object *o)
@@ -187,10 +196,7 @@ static int set(struct target *g, const char *name, const char *nsid, struct json
 			   "loses it)");
 		return tg_end(g, TOOL_BUSY);
 	}
-	if (nsid)
-		rc = set_ns(g, dir, o, cycle);
-	else
-		rc = all_limits(o) ? write_enable(g, dir, tg_str(o, "enable")) : set_ctrl(g, name, dir, o);
+	rc = nsid ? set_ns(g, dir, o, cycle) : set_ctrl(g, name, dir, o);
 	return tg_end(g, rc);
 }
 

@@ -116,7 +116,7 @@ static int run_create(struct tool *t, int argc, char **argv)
 	if (!rc && optind + 1 != argc)
 		rc = tool_usage(t, "create takes one name");
 	if (!rc && !tg_good_name(argv[optind]))
-		rc = tool_usage(t, "'%s': a name has 1 to 48 letters, digits and ._-", argv[optind]);
+		rc = tool_usage(t, "'%s': a name has 1 to 48 letters, digits and ._-, and no dot first; it is not version or features", argv[optind]);
 	if (!rc && !tg_len(cr.ctrl, "namespaces"))
 		rc = tool_usage(t, "what should be in it? --engine=TYPE, --device=/dev/nvmeXnY");
 	if (!rc && (cr.e.trtype || cr.e.hosts || cr.e.any_host))

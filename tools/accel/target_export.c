@@ -206,7 +206,7 @@ int tg_ctrl_exists(struct target *g, const char *name)
 
 	if (tg_good_name(name) && tg_exists(tg_path(g, path, TG_MODULE "/%s/enable", name)))
 		return 0;
-	tool_error(g->t, name, "there is no such virtual controller (see accel target list)");
+	tool_error(g->t, *name ? name : "''", "there is no such virtual controller (see accel target list)");
 	return TOOL_NODEV;
 }
 

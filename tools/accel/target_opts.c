@@ -36,8 +36,8 @@ static const struct key *find_key(const char *name, bool engine)
 	return NULL;
 }
 
-/* One attribute by its text; 0 or TOOL_USAGE. */
-static int put(struct target *g, const char *option, struct json_object *attr, const char *name, const char *value)
+/* One attribute by its text, which was given as key; 0 or TOOL_USAGE. */
+static int put(struct target *g, const char *option, const char *key, struct json_object *attr, const char *name, const char *value)
 {
 	const struct tg_attr *a = tg_attr(tg_ns_attrs, name);
 	struct json_object *v = json_object_new_string(value);
@@ -46,7 +46,7 @@ static int put(struct target *g, const char *option, struct json_object *attr, c
 
 	json_object_put(v);
 	if (!good)
-		return tool_usage(g->t, "%s: %s=%s: %s", option, name, value, text);
+		return tool_usage(g->t, "%s: %s%s%s: %s", option, key, *key ? "=" : "", value, text);
 	if (a->type == TG_NUM)
 		out_add_num(attr, name, strtoull(text, NULL, 10));
 	else
@@ -63,12 +63,19 @@ struct spec {
 
 static int put_special(struct target *g, struct spec *s, const char *key, char *value)
 {
+	char name[32];
+
+	snprintf(name, sizeof(name), "%s: %s", s->option, key);
 	if (!strcmp(key, "nsid"))
-		return opts_number(g->t, s->option, value, 1, s->engine ? TG_MAX_NSID : 0xfffffffe, s->engine ? &s->as : &s->nsid);
+		return opts_number(g->t, name, value, 1, s->engine ? TG_MAX_NSID : 0xfffffffe, s->engine ? &s->as : &s->nsid);
 	if (!strcmp(key, "as"))
-		return opts_number(g->t, s->option, value, 1, TG_MAX_NSID, &s->as);
-	if (!strcmp(key, "block"))
-		return put(g, s->option, s->attr, "engine_lbads", !strcmp(value, "512") ? "9" : !strcmp(value, "4096") ? "12" : value);
+		return opts_number(g->t, name, value, 1, TG_MAX_NSID, &s->as);
+	if (!strcmp(key, "block")) {
+		if (strcmp(value, "512") && strcmp(value, "4096"))
+			return tool_usage(g->t, "%s=%s: is 512 or 4096", name, value);
+		out_add_num(s->attr, "engine_lbads", strcmp(value, "512") ? 12 : 9);
+		return 0;
+	}
 	out_add_num(s->attr, "shared", 1);
 	return 0;
 }
@@ -93,7 +100,7 @@ static int parse_keys(struct target *g, struct spec *s, char *rest)
 			return tool_usage(g->t, "%s: shared takes no value", s->option);
 		for (char *c = value; value && !strcmp(p, "allow") && *c; c++)
 			*c = *c == '+' ? ' ' : *c;
-		rc = k->attr ? put(g, s->option, s->attr, k->attr, value) : put_special(g, s, p, value);
+		rc = k->attr ? put(g, s->option, p, s->attr, k->attr, value) : put_special(g, s, p, value);
 	}
 	return rc;
 }
@@ -112,7 +119,7 @@ static int add_ns(struct target *g, bool engine, const char *text, struct json_o
 	json_object_array_add(tg_array(ctrl, "namespaces"), ns);
 	out_add_str(attr, "kind", engine ? "engine" : "device");
 	if (engine)
-		rc = put(g, s.option, attr, "engine_type", copy ? copy : "");
+		rc = put(g, s.option, "", attr, "engine_type", copy ? copy : "");
 	if (!rc && rest)
 		rc = parse_keys(g, &s, rest);
 	if (s.as)
@@ -135,7 +142,7 @@ static int add_limit(struct target *g, struct json_object *ctrl, const char *opt
 		limits = json_object_new_object();
 		json_object_object_add(ctrl, "limits", limits);
 	}
-	return put(g, option, limits, name, optarg);
+	return put(g, option, "", limits, name, optarg);
 }
 
 int tg_ns_option(struct target *g, int c, struct json_object *ctrl)

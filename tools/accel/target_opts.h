@@ -8,7 +8,7 @@ enum { OPT_INFLIGHT = OPT_LONG + 0x20, OPT_BYTES, OPT_CMDS, OPT_TCP, OPT_RDMA, O
 
 #define TG_NS_OPTS \
 	{ 'e', "engine", "TYPE[,KEY=VALUE]...", "a namespace that is an accelerator of this kernel's: compression, erasure, cipher, " \
-	  "digest, checksum, all; keys: threads, slots, driver, window, block, nsid, uuid, allow", "-e, --engine=TYPE[,KEY=VALUE]..." }, \
+	  "digest, checksum, data, all; keys: threads, slots, driver, window, block, nsid, uuid, allow", "-e, --engine=TYPE[,KEY=VALUE]..." }, \
 	{ 'd', "device", "NODE[,KEY=VALUE]...", "a namespace of another controller: /dev/nvmeXnY, or /dev/nvmeX,nsid=N; keys: nsid, as, " \
 	  "allow (words joined by +), uuid; shared: others may have it, too", "-d, --device=NODE[,KEY=VALUE]..." }, \
 	{ OPT_INFLIGHT, "max-inflight", "N", "at most so many commands at once in each of these namespaces", NULL }, \

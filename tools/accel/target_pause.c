@@ -32,6 +32,20 @@ static int point_all(struct target *g, const char *ctrl)
 	return rc;
 }
 
+int tg_enable(struct target *g, const char *ctrl)
+{
+	char path[TG_PATH];
+	int rc;
+
+	g->paused = tg_model_ctrl(g, ctrl);
+	rc = tg_write(g, tg_path(g, path, TG_MODULE "/%s/enable", ctrl), "1");
+	rc = rc ? rc : tg_wait_live(g, ctrl);
+	rc = rc ? rc : point_all(g, ctrl);
+	json_object_put(g->paused);
+	g->paused = NULL;
+	return rc;
+}
+
 int tg_resume(struct target *g, const char *ctrl, int rc)
 {
 	char path[TG_PATH];

@@ -54,8 +54,8 @@ static struct json_object *describe_ns(struct json_object *ns)
 	out_add_bool(o, "enabled", tg_int(ns, "enable"));
 	json_object_object_foreach(attr, key, value)
 		json_object_object_add(o, key, json_object_get(value));
-	if (engine)
-		snprintf(of, sizeof(of), "%s", tg_str(attr, "engine_type"));
+	if (engine || !*tg_str(attr, "device_path"))
+		snprintf(of, sizeof(of), "%s", engine ? tg_str(attr, "engine_type") : "nothing");
 	else
 		snprintf(of, sizeof(of), "%s,nsid=%s", tg_str(attr, "device_path"), tg_str(attr, "device_nsid"));
 	out_add_str(o, "of", of);

@@ -9,9 +9,10 @@
 #define CFS_NAME_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 #define CFS_NAME_MAX 48u
 
+/* Not hidden: whoever lists the directories sees all of them. */
 static inline bool cfs_good_name(const char *name)
 {
-	return strspn(name, CFS_NAME_CHARS) == strlen(name) && strlen(name) <= CFS_NAME_MAX;
+	return name[0] != '.' && strspn(name, CFS_NAME_CHARS) == strlen(name) && strlen(name) <= CFS_NAME_MAX;
 }
 
 /*

@@ -283,7 +283,7 @@ static struct config_group *nac_root_make(struct config_group *group, const char
 	struct nac_bind *bind;
 
 	if (!cfs_good_name(name)) {
-		pr_err_ratelimited(NAC_NAME ": a binding's name has at most %u letters, digits and ._-\n", CFS_NAME_MAX);
+		pr_err_ratelimited(NAC_NAME ": a binding's name has at most %u letters, digits and ._-, and no dot first\n", CFS_NAME_MAX);
 		return ERR_PTR(-EINVAL);
 	}
 	bind = nac_bind_new();

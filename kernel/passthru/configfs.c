@@ -106,9 +106,9 @@ static ssize_t show_id(struct config_item *item, char *page, size_t offset)
 
 static int bad_nqn(struct nap_ctrl *c, const char *nqn)
 {
-	if (!*nqn || (!strncmp(nqn, "nqn.", 4) && !strpbrk(nqn, " ,\"'\\")))
+	if (!*nqn || (!strncmp(nqn, "nqn.", 4) && !strpbrk(nqn, " ,\"'\\/")))
 		return 0;
-	nap_err(c, "subsysnqn begins with nqn. and has no blanks, commas or quotes");
+	nap_err(c, "subsysnqn begins with nqn. and has no blanks, commas, quotes or slashes");
 	return -EINVAL;
 }
 
@@ -253,7 +253,7 @@ static struct config_group *nap_root_make(struct config_group *group, const char
 	struct nap_ctrl *c;
 
 	if (!cfs_good_name(name)) {
-		pr_err_ratelimited(NAP_NAME ": a controller's name has at most %u letters, digits and ._-\n", CFS_NAME_MAX);
+		pr_err_ratelimited(NAP_NAME ": a controller's name has at most %u letters, digits and ._-, and no dot first\n", CFS_NAME_MAX);
 		return ERR_PTR(-EINVAL);
 	}
 	c = kzalloc(sizeof(*c), GFP_KERNEL);

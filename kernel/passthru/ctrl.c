@@ -278,7 +278,7 @@ int nap_ctrl_enable(struct nap_ctrl *c)
 	}
 	ret = nap_live_register(l);	/* frees it if it fails */
 	if (ret) {
-		nap_err(c, "nvme-core refuses the controller (%d); its own lines in the log say more", ret);
+		nap_err(c, "nvme-core refuses the controller (%d): another one may have its subsysnqn; nvme-core's lines in the log say more", ret);
 		goto out_namespaces;
 	}
 	nap_live_publish(c, l);

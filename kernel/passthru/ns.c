@@ -109,6 +109,22 @@ static int nap_ns_identify_below(struct nap_ns *ns, const char *subsysnqn)
 	return ret;
 }
 
+/* Two with one name: hosts take the first one, and leave the other out. */
+static int nap_ns_is_unique(struct nap_ns *ns)
+{
+	unsigned long nsid;
+	struct nap_ns *other;
+
+	xa_for_each(&ns->ctrl->ns, nsid, other) {
+		if (uuid_equal(&ns->conf.uuid, &other->conf.uuid) ||
+		    !memcmp(ns->conf.nguid, other->conf.nguid, sizeof(ns->conf.nguid))) {
+			nap_ns_err(ns, "has the uuid or nguid of namespace %u: each has its own", other->nsid);
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
 static int nap_ns_fits(struct nap_ns *ns, struct nap_live *l)
 {
 	if (ns->lba_shift < SECTOR_SHIFT || !ns->nblocks || ns->max_bytes < NAP_PAGE) {
@@ -152,6 +168,8 @@ int nap_ns_start(struct nap_ns *ns, struct nap_live *l)
 	ret = nap_ns_fits(ns, l);
 	if (!ret)
 		ret = nap_ns_identify_below(ns, id.subsysnqn);
+	if (!ret)
+		ret = nap_ns_is_unique(ns);
 	if (ret)
 		goto out_disable;
 	ret = xa_err(xa_store(&c->ns, ns->nsid, ns, GFP_KERNEL));

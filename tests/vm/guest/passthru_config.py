@@ -99,14 +99,14 @@ def busy(where, **attributes):
 
 
 def controllers():
-    for name in ('a b', 'a"b', 'n' * 49):
+    for name in ('a b', 'a"b', '.a', 'n' * 49):
         result(attempt(os.mkdir, name) == errno.EINVAL, f'no controller {short(name)!r}')
     result(attempt(os.mkdir, 'c') == 0, 'a controller is made')
     result((get('c/enable'), get('c/state'), get('c/device')) == ('0', 'disabled', ''), '  not enabled, without a device')
     for a in ('subsysnqn', 'serial', 'model', 'firmware'):
         result(get(f'c/{a}') != '', f'  {a} has a default: {get("c/" + a)}')
     takes('c', 'subsysnqn', NQN + 'c', NQN + 'x' * (223 - len(NQN)))
-    refuses('c', 'subsysnqn', NQN + 'x' * (224 - len(NQN)), 'c', NQN + 'a b')
+    refuses('c', 'subsysnqn', NQN + 'x' * (224 - len(NQN)), 'c', NQN + 'a b', NQN + 'a/b')
     for attribute, most in (('serial', 20), ('model', 40), ('firmware', 8)):
         takes('c', attribute, '1', 'X' * most)
         refuses('c', attribute, 'X' * (most + 1), 'a\tb')
@@ -135,7 +135,7 @@ def namespaces():
     refuses(n, 'device_nsid', '0', '-1', '4294967295', '4294967296', 'x')
     takes(n, 'shared', '1', '0')
     refuses(n, 'shared', '2', 'x')
-    takes(n, 'engine_type', 'compression', 'erasure', 'cipher', 'digest', 'checksum', 'all')
+    takes(n, 'engine_type', 'compression', 'erasure', 'cipher', 'digest', 'checksum', 'data', 'all')
     refuses(n, 'engine_type', 'magic')
     takes(n, 'engine_threads', '2', '0')
     refuses(n, 'engine_threads', '-1', '100000')

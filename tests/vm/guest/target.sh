@@ -78,6 +78,23 @@ one_command() {
 	refuses "  it is not made twice" 1 'there is such a controller' target create comp -e digest
 }
 
+# What hosts would see half of, or not any more.
+told_apart() {
+	local uuid=6b1f0c6e-0000-4000-8000-0000000000aa
+	before=$(left)
+	refuses "two namespaces with one UUID" 1 'the kernel says: .*namespace 2: has the uuid or nguid of namespace 1' \
+		target create twins -e digest,uuid=$uuid -e checksum,uuid=$uuid
+	refuses "two controllers with one NQN" 1 'the kernel says: .*another one may have its subsysnqn' \
+		target create twin -e digest --nqn "$(cat $cfs/comp/subsysnqn)"
+	is "  nothing is left of them" "$before" "$(left)"
+	ok "an exported controller is disabled" target set comp enable=0
+	refuses "  it is not saved so" 1 'is exported, but enable is 0' target save "$file"
+	ok "  and enabled" target set comp enable=1
+	ok "  its export has followed: the host connects" as_host $host $hostid
+	soon "  its node" 15 node_path "$far" 1
+	ok "  nvme disconnect" nvme disconnect -n "$far"
+}
+
 more_of_it() {
 	# The kernel numbers nodes in the order in which it found them, which is not that of the namespaces.
 	lower=$(by_serial lower) first=$(ctrl_node "$(by_serial lower)" 1)
@@ -138,9 +155,12 @@ saved_and_restored() {
 renumbered() {
 	local pci
 	pci=$(readlink -f "/sys/class/nvme/$lower/device")
-	target clear
+	cp "$file" "$file.kept"
 	echo 1 >"$pci/remove"
 	within 10 not by_serial lower || fail "the emulator's controller goes"
+	refuses "it is not saved while what is below is away" 1 'comp/2: what is below it .*is not there' target save "$file"
+	same "  the file before is whole" "$file" "$file.kept"
+	target clear
 	ok "another controller takes its number" target create filler -e digest
 	echo 1 >/sys/bus/pci/rescan
 	within 10 by_serial lower || { fail "the emulator's controller comes back"; return; }
@@ -212,6 +232,7 @@ case $(uname -r) in
 	;;
 esac
 one_command
+told_apart
 others
 more_of_it
 saved_and_restored

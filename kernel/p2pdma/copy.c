@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Copies. A lane is a slot with a transfer: a chunk is read into it, then written from it, then the lane takes the next chunk.
- * Lanes that are done are collected and stepped on together by one work, so that many transfers cost one switch of context
- * and one look at the CMB: between reads and their writes; and there is one more at the end, which no loss escapes, as
- * nothing turns the CMB on again while a job runs.
+ * Lanes that are done are collected, until they are half of those under way, and stepped on together by one work: many transfers
+ * cost one switch of context and one doorbell. Now and then it looks at the CMB, so that a copy that has lost it ends early; the
+ * look that counts is the one at the job's end, which no loss escapes, as nothing turns the CMB on again while a job runs.
  */
 #include <linux/bio.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include "p2p.h"
 #include "p2p_trace.h"
+
+#define LOOK_PERIOD	max(HZ / 100, 1)	/* of the CMB's registers, which cost a round trip over the bus each */
 
 struct lane {
 	struct list_head entry;		/* copy.done */
@@ -29,10 +31,13 @@ struct copy {
 	u32 next;		/* extent, and how far */
 	u64 next_off;
 	u32 chunk;
-	u32 active;		/* lanes under way */
+	u32 active;		/* lanes under way; it changes while the work runs */
 	bool started;
+	bool tested;		/* the self-test of the destination is over */
+	unsigned long next_look;	/* jiffies */
 	spinlock_t lock;
 	struct list_head done;	/* lanes whose transfer has ended */
+	u32 nr_done;
 	bool working;		/* the work is queued or runs, and will look at `done` again before it ends */
 	u32 nr_lanes;
 	struct lane *lanes;
@@ -44,6 +49,12 @@ static struct copy *to_copy(struct p2p_job *job)
 }
 
 /* ---- Transfers ---- */
+
+/* With c->lock held: whether it is worth a run of the work. What is left under way makes it so later. */
+static bool enough_done(const struct copy *c)
+{
+	return c->nr_done && 2 * c->nr_done >= c->active;
+}
 
 /*
  * The work is queued under the lock: once it has taken the last lane, nobody but itself knows of the job's memory, which
@@ -57,19 +68,23 @@ static void transfer_done(struct bio *bio)
 
 	spin_lock_irqsave(&c->lock, flags);
 	list_add_tail(&l->entry, &c->done);
-	if (!c->working)
+	c->nr_done++;
+	if (!c->working && enough_done(c)) {
 		queue_work(p2p_wq, &c->job.work);
-	c->working = true;
+		c->working = true;
+	}
 	spin_unlock_irqrestore(&c->lock, flags);
 }
 
+/* Never merged with another lane's: a command of one piece needs no list of pieces. */
 static void transfer(struct lane *l, bool write)
 {
 	const struct p2p_client *client = write ? &l->copy->job.dst : &l->copy->job.src;
+	blk_opf_t opf = (write ? REQ_OP_WRITE | REQ_IDLE : REQ_OP_READ) | REQ_SYNC | REQ_NOMERGE;
 	u64 off = write ? l->dst : l->src;
 
 	l->writing = write;
-	bio_init(&l->bio, client->bdev, &l->vec, 1, write ? REQ_OP_WRITE | REQ_SYNC | REQ_IDLE : REQ_OP_READ | REQ_SYNC);
+	bio_init(&l->bio, client->bdev, &l->vec, 1, opf);
 	l->bio.bi_iter.bi_sector = off >> SECTOR_SHIFT;
 	l->bio.bi_private = l;
 	l->bio.bi_end_io = transfer_done;
@@ -102,15 +117,18 @@ static bool next_chunk(struct copy *c, struct lane *l)
 static bool tested(struct lane *l)
 {
 	struct p2p_job *job = &l->copy->job;
-	int ret = p2p_selftest_out(job->p, &job->dst, l->dst, l->len, l->slot);
+	int ret;
 
+	if (l->copy->tested)
+		return true;
+	ret = p2p_selftest_out(job->p, &job->dst, l->dst, l->len, l->slot);
+	l->copy->tested = !ret;
 	if (ret)
 		p2p_job_fail(job, ret, ret == -ESTALE ? NVME_ACCEL_P2P_AT_PROVIDER : NVME_ACCEL_P2P_AT_DESTINATION);
 	return !ret;
 }
 
-/* Whether it was a read. */
-static bool count_transfer(struct lane *l)
+static void count_transfer(struct lane *l)
 {
 	struct p2p_job *job = &l->copy->job;
 	int error = blk_status_to_errno(l->bio.bi_status);
@@ -119,10 +137,17 @@ static bool count_transfer(struct lane *l)
 	bio_uninit(&l->bio);
 	if (error) {
 		p2p_job_fail(job, error, l->writing ? NVME_ACCEL_P2P_AT_DESTINATION : NVME_ACCEL_P2P_AT_SOURCE);
-		return false;
+		return;
 	}
 	p2p_job_moved(job, !l->writing, l->len);
-	return !l->writing;
+}
+
+static void look(struct copy *c)
+{
+	if (READ_ONCE(c->job.p->dead) || time_after_eq(jiffies, c->next_look)) {
+		c->next_look = jiffies + LOOK_PERIOD;
+		p2p_job_intact(&c->job);
+	}
 }
 
 /* What has been read is written, and then the next chunk read; whether the lane has something to do. */
@@ -145,13 +170,15 @@ static bool step(struct lane *l)
 	return true;
 }
 
-/* False: there is nothing to be done now; the next transfer that ends queues the work again. */
+/* False: there is too little to be done now; a transfer that ends queues the work again. */
 static bool take(struct copy *c, struct list_head *list)
 {
 	spin_lock_irq(&c->lock);
-	list_splice_init(&c->done, list);
-	if (list_empty(list))
-		c->working = false;
+	c->working = enough_done(c);
+	if (c->working) {
+		list_splice_init(&c->done, list);
+		c->nr_done = 0;
+	}
 	spin_unlock_irq(&c->lock);
 	return !list_empty(list);
 }
@@ -161,15 +188,12 @@ static bool step_all(struct copy *c)
 {
 	struct lane *l, *next;
 	struct blk_plug plug;
-	bool reads = false;
 	LIST_HEAD(list);
 
 	while (take(c, &list)) {
 		list_for_each_entry(l, &list, entry)
-			reads |= count_transfer(l);
-		if (reads)
-			p2p_job_intact(&c->job);
-		reads = false;
+			count_transfer(l);
+		look(c);
 		blk_start_plug(&plug);
 		list_for_each_entry_safe(l, next, &list, entry) {
 			list_del(&l->entry);
@@ -204,6 +228,7 @@ static void start(struct copy *c)
 	u32 i;
 
 	c->started = true;
+	c->next_look = jiffies + LOOK_PERIOD;
 	if (p2p_job_begin(&c->job) || test_reads(&c->job))
 		return;
 	blk_start_plug(&plug);
@@ -214,24 +239,6 @@ static void start(struct copy *c)
 	blk_finish_plug(&plug);
 }
 
-/* The page cache, for what was or will be written behind its back. */
-static int sync_cache(struct copy *c, bool before)
-{
-	const struct nvme_accel_p2p_extent *e;
-	int ret = 0;
-	u32 i;
-
-	for (i = 0; !ret && i < c->nr_extents; i++) {
-		e = &c->extents[i];
-		if (before)
-			ret = p2p_client_sync(&c->job.src, e->src_off, e->len, false);
-		if (!ret)
-			ret = p2p_client_sync(&c->job.dst, e->dst_off, e->len, true);
-		cond_resched();
-	}
-	return ret;
-}
-
 static void copy_work(struct work_struct *work)
 {
 	struct copy *c = to_copy(container_of(work, struct p2p_job, work));
@@ -240,7 +247,7 @@ static void copy_work(struct work_struct *work)
 		start(c);
 	if (c->active && step_all(c))
 		return;
-	sync_cache(c, false);
+	p2p_extents_sync(&c->job, c->extents, c->nr_extents, false);
 	p2p_job_end(&c->job);
 }
 
@@ -350,7 +357,7 @@ static int prepare(struct copy *c, const struct nvme_accel_p2p_copy *a)
 		c->lanes[i].copy = c;
 		c->lanes[i].slot = &c->job.set->slots[i];
 	}
-	return sync_cache(c, true);
+	return p2p_extents_sync(&c->job, c->extents, c->nr_extents, true);
 }
 
 int p2p_copy(struct p2p_file *f, const struct nvme_accel_p2p_copy *a, u32 __user *id)

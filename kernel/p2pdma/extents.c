@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Whether a copy's extents are in each other's way: chunks are moved in no order. */
+/* A copy's extents: whether they are in each other's way, as chunks are moved in no order; and what the page cache has of them. */
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
@@ -57,5 +57,20 @@ int p2p_extents_check(const struct p2p_client *src, const struct p2p_client *dst
 	}
 	ret = overlap(r, k) ? -EINVAL : 0;
 	kvfree(r);
+	return ret;
+}
+
+int p2p_extents_sync(struct p2p_job *job, const struct nvme_accel_p2p_extent *e, u32 n, bool before)
+{
+	int ret = 0;
+	u32 i;
+
+	for (i = 0; !ret && i < n; i++, e++) {
+		if (before)
+			ret = p2p_client_sync(&job->src, e->src_off, e->len, false);
+		if (!ret)
+			ret = p2p_client_sync(&job->dst, e->dst_off, e->len, true);
+		cond_resched();
+	}
 	return ret;
 }

@@ -259,6 +259,8 @@ int p2p_job_wait(struct p2p_job *job, struct nvme_accel_p2p_wait *w);
 
 /* extents.c: -EINVAL if two are in each other's way; each is within its device. */
 int p2p_extents_check(const struct p2p_client *src, const struct p2p_client *dst, const struct nvme_accel_p2p_extent *e, u32 n);
+/* The page cache, for what is written behind its back: before, and after. */
+int p2p_extents_sync(struct p2p_job *job, const struct nvme_accel_p2p_extent *e, u32 n, bool before);
 
 /* copy.c, exec.c */
 int p2p_copy(struct p2p_file *f, const struct nvme_accel_p2p_copy *a, u32 __user *id);

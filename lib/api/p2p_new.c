@@ -13,7 +13,7 @@ static bool range_ok(const struct accel_range *r)
 	return r && r->size == sizeof(*r) && !r->reserved32 && r->name && mem_is_zero(r->reserved, sizeof(r->reserved));
 }
 
-static int opts_take(const struct accel_copy_opts *in, struct accel_copy_opts *o)
+static int opts_take(const struct accel_copy_opts *in, struct accel_copy_opts *o, bool jobs)
 {
 	struct accel_copy_opts none = ACCEL_INIT(struct accel_copy_opts);
 
@@ -23,15 +23,17 @@ static int opts_take(const struct accel_copy_opts *in, struct accel_copy_opts *o
 		return -EINVAL;
 	if ((o->flags & ACCEL_COPY_NO_FALLBACK) && (o->flags & ACCEL_COPY_MEMORY))
 		return -EINVAL;
-	o->chunk_nbytes = o->chunk_nbytes ? o->chunk_nbytes : P2P_CHUNK;
+	o->chunk_nbytes = o->chunk_nbytes ? o->chunk_nbytes : jobs ? P2P_JOB_CHUNK : P2P_CHUNK;
 	o->depth = o->depth ? o->depth : P2P_DEPTH;
 	return o->chunk_nbytes % NVME_ACCEL_PAGE || o->chunk_nbytes > P2P_CHUNK_MAX || o->depth > P2P_DEPTH_MAX ? -EINVAL : 0;
 }
 
-/* Ranges of one device or file that touch each other cannot be copied in any order. */
+/* Ranges of one disk or file that touch each other cannot be copied in any order. */
 static bool overlap(const struct p2p_end *a, const struct p2p_end *b)
 {
-	return a->rdev == b->rdev && a->ino == b->ino && a->off < b->off + b->nbytes && b->off < a->off + a->nbytes;
+	uint64_t from_a = a->off + (a->is_block ? a->start : 0), from_b = b->off + (b->is_block ? b->start : 0);
+
+	return a->whole == b->whole && a->ino == b->ino && from_a < from_b + b->nbytes && from_b < from_a + a->nbytes;
 }
 
 /* The destination takes what the source has; on a device in whole blocks. */
@@ -83,7 +85,7 @@ int copy_new(struct accel_ctx *ctx, const struct accel_range *src, const struct 
 	c->src.fd = c->src.plain = c->src.disk = c->dst.fd = c->dst.plain = c->dst.disk = c->module.fd = -1;
 	c->result = 1;
 	*copy = c;
-	ret = opts_take(opts, &c->o);
+	ret = opts_take(opts, &c->o, jobs);
 	if (!ret)
 		ret = open_ends(c, src, dst);
 	if (!ret)

@@ -54,7 +54,7 @@ static int find_provider(struct accel_copy *c, int accel)
 			found++;
 			if (!provider_ok(c, &p, accel))
 				continue;
-			ret = p2p_kcopy_open(&c->kcopy, &c->module, p.id, c->slot_nbytes, c->o.depth);
+			ret = p2p_kcopy_open(&c->kcopy, &c->module, p.id, c->slot_nbytes, c->o.depth, accel >= 0);
 			if (!ret) {
 				memcpy(c->provider, p.pci, sizeof(c->provider));
 				c->provider_id = p.id;
@@ -166,8 +166,11 @@ static int try_provider(void *arg, const struct p2p_ctrl *ctrl)
 	    !reaches(c, ctrl, &c->dst))
 		return 0;
 	/* What is not free now may be less than the whole depth. */
-	while (c->o.depth > 2 && (uint64_t)c->o.chunk_nbytes * c->o.depth > ctrl->kernel_free)
+	while (c->o.depth > 4 && (uint64_t)c->o.chunk_nbytes * c->o.depth > ctrl->kernel_free)
 		c->o.depth /= 2;
+	while (c->o.chunk_nbytes > 65536 && !(c->o.chunk_nbytes / 2 % 65536) &&
+	       (uint64_t)c->o.chunk_nbytes * c->o.depth > ctrl->kernel_free)
+		c->o.chunk_nbytes /= 2;
 	c->map_nbytes = (size_t)c->o.chunk_nbytes * c->o.depth;
 	ret = p2p_kernel_map(&c->where, ctrl->address, c->map_nbytes, &c->map);
 	if (ret) {

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+#include "../sys/attr.h"
 #include "p2p.h"
 
 #define FILE_BLOCK 4096u		/* of direct I/O to files: right for every file system in use */
@@ -43,6 +44,22 @@ static const char *reason_text(unsigned int reason)
 	}
 }
 
+/* Blocks of a partition are blocks of its disk, too. */
+static void find_whole(const char *dir, struct p2p_end *e)
+{
+	char up[PATH_MAX], text[32];
+	unsigned int maj, min;
+
+	e->whole = e->rdev;
+	e->start = 0;
+	snprintf(up, sizeof(up), "%s/..", dir);
+	if (!attr_text(dir, "partition", text, sizeof(text)) || !attr_text(up, "dev", text, sizeof(text)) ||
+	    sscanf(text, "%u:%u", &maj, &min) != 2 || !attr_text(dir, "start", text, sizeof(text)))
+		return;
+	e->whole = makedev(maj, min);
+	e->start = strtoull(text, NULL, 10) * 512;
+}
+
 /* The disk of a device number, and its controller, as sysfs has them. */
 static void find_disk(const struct p2p_where *where, struct p2p_end *e)
 {
@@ -51,8 +68,10 @@ static void find_disk(const struct p2p_where *where, struct p2p_end *e)
 	int ret = -ENODEV;
 
 	snprintf(path, sizeof(path), "%s/dev/block/%u:%u", where->sysfs, major(e->rdev), minor(e->rdev));
+	e->whole = e->rdev;
 	real = realpath(path, NULL);
 	if (real) {
+		find_whole(real, e);
 		snprintf(e->disk_name, sizeof(e->disk_name), "%.*s", P2P_NAME - 1, strrchr(real, '/') + 1);
 		ret = p2p_ctrl_find(where->sysfs, e->disk_name, &e->ctrl, &reason);
 		free(real);

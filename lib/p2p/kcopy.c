@@ -7,7 +7,22 @@
 
 #define END_MS 60000u			/* for a job to end that was told to: the devices' own time limit is half of it */
 
-int p2p_kcopy_open(struct p2p_kcopy *k, const struct p2p_module *m, uint32_t provider, uint32_t chunk, uint32_t depth)
+#define UNIT 65536u			/* no block is larger */
+
+/* Half of what there was no room for: of the slots down to four, then of their size in whole units, then of the slots down to two. */
+static bool halve(uint32_t *chunk, uint32_t *depth, uint32_t unit)
+{
+	if (*depth <= 4 && !(*chunk / 2 % unit))
+		*chunk /= 2;
+	else if (*depth >= 4)
+		*depth /= 2;
+	else
+		return false;
+	return true;
+}
+
+int p2p_kcopy_open(struct p2p_kcopy *k, const struct p2p_module *m, uint32_t provider, uint32_t chunk, uint32_t depth,
+		   bool whole)
 {
 	struct nvme_accel_p2p_alloc a;
 	uint64_t align = m->info.slot_align;
@@ -17,15 +32,14 @@ int p2p_kcopy_open(struct p2p_kcopy *k, const struct p2p_module *m, uint32_t pro
 	k->m = m;
 	if (!align || align & (align - 1) || align > 1u << 24)
 		return -EPROTO;
+	/* Others have slots there, too; fewer and smaller ones will do. */
 	do {
 		memset(&a, 0, sizeof(a));
 		a.provider = provider;
 		a.nr_slots = depth;
 		a.slot_bytes = (chunk + align - 1) & ~(align - 1);
 		ret = p2p_module_call(m, NVME_ACCEL_P2P_ALLOC, &a);
-		/* Others have slots there, too; fewer will do. */
-		depth /= 2;
-	} while (ret == -ENOSPC && depth >= 2);
+	} while (ret == -ENOSPC && halve(&chunk, &depth, whole ? chunk : UNIT));
 	if (!ret && !a.handle)
 		ret = -EPROTO;
 	k->set = ret ? 0 : a.handle;

@@ -166,6 +166,7 @@ struct p2p_end {
 	uint64_t off, nbytes;
 	uint64_t ino;			/* of a file */
 	uint64_t rdev;			/* of the device, or of that below the file's system */
+	uint64_t whole, start;		/* the whole disk's device number, and where on it a partition begins */
 	char disk_name[P2P_NAME];	/* "nvme0n1p1" */
 	int disk;			/* its node, opened as the module wants it, for direct I/O; -1: not open */
 	bool leased;			/* meanwhile only plain is open, which may not be the second file */
@@ -227,8 +228,12 @@ struct p2p_kcopy {
 	struct nvme_accel_p2p_wait last;
 };
 
-/* Allocates slots: as many of depth as there are, at least two. -ENOSPC. */
-int p2p_kcopy_open(struct p2p_kcopy *k, const struct p2p_module *m, uint32_t provider, uint32_t chunk, uint32_t depth);
+/*
+ * Allocates slots: as many of depth as there are, at least two unless depth is one, and smaller ones if need be, unless they are to
+ * be whole. -ENOSPC.
+ */
+int p2p_kcopy_open(struct p2p_kcopy *k, const struct p2p_module *m, uint32_t provider, uint32_t chunk, uint32_t depth,
+		   bool whole);
 int p2p_kcopy_start(struct p2p_kcopy *k, int src, int dst, const struct nvme_accel_p2p_extent *list, uint32_t n,
 		    uint32_t timeout_ms);
 /* 1: done; 0: not yet; -errno as the job ended. */

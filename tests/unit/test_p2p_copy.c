@@ -348,7 +348,8 @@ static void test_wanted(void **state)
 /* ---- The module, played ---- */
 
 static struct {
-	uint32_t version, providers, room, job, state;
+	uint32_t version, providers, room, slots, job, state;
+	uint64_t slot_bytes;
 	int error, open_error;
 	unsigned int waits, eintr, allocs, frees, cancels, opens, closes;
 	bool same_id, endless_text;
@@ -405,6 +406,8 @@ static int mod_ioctl(int fd, unsigned long request, void *arg)
 		mod.allocs++;
 		if (a->nr_slots * a->slot_bytes > mod.room)
 			return -ENOSPC;
+		mod.slots = a->nr_slots;
+		mod.slot_bytes = a->slot_bytes;
 		a->handle = 3;
 		return 0;
 	case NVME_ACCEL_P2P_FREE:
@@ -474,7 +477,7 @@ static int run_job(const struct p2p_module *m, struct p2p_kcopy *k)
 	struct nvme_accel_p2p_extent x = { 0, 0, 4096 };
 	int ret;
 
-	ret = p2p_kcopy_open(k, m, 1, 65536, 8);
+	ret = p2p_kcopy_open(k, m, 1, 65536, 8, false);
 	assert_int_equal(ret, 0);
 	ret = p2p_kcopy_start(k, 1, 2, &x, 1, 0);
 	while (!ret)
@@ -524,7 +527,7 @@ static void test_slots(void **state)
 	(void)state;
 	mod_start(&m);
 	mod.room = 3 * 65536;
-	assert_int_equal(p2p_kcopy_open(&k, &m, 1, 65536, 8), 0);
+	assert_int_equal(p2p_kcopy_open(&k, &m, 1, 65536, 8, false), 0);
 	assert_int_equal(mod.allocs, 3);
 	/* Closed while it runs: told to end, waited for, freed. */
 	assert_int_equal(p2p_kcopy_start(&k, 1, 2, &x, 1, 0), 0);
@@ -534,17 +537,30 @@ static void test_slots(void **state)
 	assert_int_equal(mod.waits, 0);
 	assert_int_equal(mod.frees, 1);
 	mod.room = 65536;
-	assert_int_equal(p2p_kcopy_open(&k, &m, 1, 65536, 8), -ENOSPC);
+	assert_int_equal(p2p_kcopy_open(&k, &m, 1, 65536, 8, false), -ENOSPC);
+	/* Less room: four slots, then smaller ones, but not of jobs, whose slots hold what they hold. */
+	mod.allocs = 0;
+	mod.room = 1 << 20;
+	assert_int_equal(p2p_kcopy_open(&k, &m, 1, 1 << 20, 16, false), 0);
+	assert_int_equal(mod.allocs, 5);
+	assert_int_equal(mod.slots, 4);
+	assert_int_equal(mod.slot_bytes, 256 << 10);
+	assert_int_equal(p2p_kcopy_open(&k, &m, 1, 1 << 20, 1, true), 0);
+	assert_int_equal(mod.slots, 1);
+	assert_int_equal(p2p_kcopy_open(&k, &m, 1, 2 << 20, 1, true), -ENOSPC);
+	assert_int_equal(p2p_kcopy_open(&k, &m, 1, 1 << 20, 8, true), -ENOSPC);
+	mod.frees = 1;
+	k.set = 0;
 	p2p_kcopy_close(&k);
 	assert_int_equal(mod.frees, 1);
 	/* Numbers that are none. */
 	mod_start(&m);
 	mod.job = 0;
-	assert_int_equal(p2p_kcopy_open(&k, &m, 1, 65536, 2), 0);
+	assert_int_equal(p2p_kcopy_open(&k, &m, 1, 65536, 2, false), 0);
 	assert_int_equal(p2p_kcopy_start(&k, 1, 2, &x, 1, 0), -EPROTO);
 	p2p_kcopy_close(&k);
 	m.info.slot_align = 3;
-	assert_int_equal(p2p_kcopy_open(&k, &m, 1, 65536, 2), -EPROTO);
+	assert_int_equal(p2p_kcopy_open(&k, &m, 1, 65536, 2, false), -EPROTO);
 }
 
 static int begin(void **state)

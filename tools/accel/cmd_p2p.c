@@ -2,6 +2,7 @@
 /* accel p2p: the verbs, and what they share. */
 #include "p2p.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <json-c/json.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -62,6 +63,26 @@ void p2p_operand_free(struct p2p_operand *op)
 {
 	free(op->own);
 	op->own = NULL;
+}
+
+/* Who has a device for himself has opened it exclusively, or the whole of its disk, or a partition of it. */
+int p2p_unused(struct tool *t, const char *name)
+{
+	struct stat st;
+	int fd, tries;
+
+	if (stat(name, &st) || !S_ISBLK(st.st_mode))
+		return 0;
+	/* Another one that looks just now is nobody who stays. */
+	for (tries = 0; tries < 10; tries++) {
+		fd = open(name, O_RDONLY | O_EXCL | O_CLOEXEC);
+		if (fd >= 0)
+			close(fd);
+		if (fd >= 0 || errno != EBUSY)
+			return 0;
+		usleep(20000);
+	}
+	return tool_error(t, name, "is in use (mounted, swap, or part of another device); -f writes to it all the same");
 }
 
 /* ---- Words ---- */
@@ -178,7 +199,9 @@ int p2p_failed(struct tool *t, const char *src, const char *dst, int rc, const s
 		return tool_error(t, NULL, "%s to %s: only block devices and files are copied", src, dst);
 	case ENOENT:
 	case EACCES:
-		return tool_error(t, NULL, "%s to %s: %s", src, dst, strerror(-rc));
+	case EPERM:
+	case EROFS:
+		return tool_file_error(t, access(src, R_OK) ? src : dst, "open", -rc);
 	default:
 		return tool_error(t, NULL, "%s to %s: %s", src, dst, info->why[0] ? info->why : accel_strerror(rc));
 	}

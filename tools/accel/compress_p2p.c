@@ -35,7 +35,7 @@ static int prepare(struct squeeze *s, const char *name, bool *file, bool *made)
 		*file = S_ISREG(st.st_mode);
 		if (*file && !s->force)
 			return tool_error(s->t, name, "exists already (-f replaces it)");
-		return 0;
+		return s->force ? 0 : p2p_unused(s->t, name);
 	}
 	if (errno != ENOENT)
 		return tool_file_error(s->t, name, "open", errno);

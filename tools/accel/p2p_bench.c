@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* accel p2p bench: from device to device, and with direct I/O through memory, side by side. */
+/* accel p2p bench: from device to device, with direct I/O through memory, and as dd does that, side by side. */
 #include "p2p.h"
 #include <errno.h>
 #include <getopt.h>
@@ -16,15 +16,19 @@ enum { OPT_ROUNDS = OPT_LONG, OPT_CHUNK, OPT_DEPTH, OPT_PROVIDER };
 static const struct tool_opt opts[] = {
 	{ OPT_ROUNDS, "rounds", "N", "copy N times each way, in turn (3)", NULL },
 	{ OPT_PROVIDER, "provider", "DEVICE", "only through the memory of this controller", NULL },
-	{ OPT_CHUNK, "chunk", "SIZE", "bytes of one transfer (512 KiB)", NULL },
+	{ OPT_CHUNK, "chunk", "SIZE", "bytes of one transfer (1 MiB)", NULL },
 	{ OPT_DEPTH, "depth", "N", "transfers at a time (8)", NULL },
+	{ 'f', "force", NULL, "write to a device that is in use (mounted, or part of another)", NULL },
 	{ 'q', "quiet", NULL, "no progress", NULL },
 	{ 0 },
 };
 
+struct bench;
+
 /* One way, over all rounds. */
 struct way {
 	const char *name;
+	int (*copy)(struct bench *b, const struct way *w, struct accel_copy_info *info);
 	uint32_t flag;
 	struct accel_copy_info last;
 	uint64_t bytes, p2p, memory, ns;
@@ -37,7 +41,8 @@ struct bench {
 	struct p2p_operand src, dst;
 	struct accel_copy_opts o;
 	uint64_t rounds;
-	struct way way[2];
+	bool force;
+	struct way way[3];	/* device to device, through memory, as dd */
 };
 
 static double own_cpu(void)
@@ -48,33 +53,54 @@ static double own_cpu(void)
 	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
 }
 
-/* Of all processors together but for idling: kernel threads and interrupts count, and so does whatever else runs. */
+/*
+ * Of all processors together but for idling: kernel threads and interrupts count, and so does whatever else runs. By what was
+ * idle, which the kernel measures; the rest it samples, and short interrupts slip through.
+ */
 static double machine_cpu(void)
 {
-	unsigned long long v[8] = { 0 };
+	unsigned long long v[5] = { 0 };
 	FILE *f = fopen("/proc/stat", "re");
-	double ticks = 0;
+	double all = (double)tool_now_ns() / 1e9 * (double)sysconf(_SC_NPROCESSORS_ONLN), idle = 0;
 
 	if (!f)
 		return 0;
-	if (fscanf(f, "cpu %llu %llu %llu %llu %llu %llu %llu", &v[0], &v[1], &v[2], &v[3], &v[4], &v[5], &v[6]) == 7)
-		ticks = (double)(v[0] + v[1] + v[2] + v[5] + v[6]);
+	if (fscanf(f, "cpu %llu %llu %llu %llu %llu", &v[0], &v[1], &v[2], &v[3], &v[4]) == 5)
+		idle = (double)(v[3] + v[4]) / (double)sysconf(_SC_CLK_TCK);
 	fclose(f);
-	return ticks / (double)sysconf(_SC_CLK_TCK);
+	return all - idle;
+}
+
+static int by_library(struct bench *b, const struct way *w, struct accel_copy_info *info)
+{
+	struct accel_copy_opts o = b->o;
+	struct accel_copy *cp;
+	int rc;
+
+	o.flags = w->flag | ACCEL_COPY_SYNC;
+	rc = accel_copy_start(b->t->ctx, &b->src.range, &b->dst.range, &o, &cp, info);
+	return rc ? rc : p2p_finish(b->t, cp, w->name, info);
+}
+
+/* What is less than a block is left out. */
+static int by_dd(struct bench *b, const struct way *w, struct accel_copy_info *info)
+{
+	uint64_t nbytes = b->way[1].last.total_nbytes & ~4095ull;
+	uint64_t begun = tool_now_ns();
+	int rc = nbytes ? p2p_dd(&b->src, &b->dst, nbytes) : -EINVAL;
+
+	(void)w;
+	info->elapsed_ns = tool_now_ns() - begun;
+	info->done_nbytes = info->memory_nbytes = nbytes;
+	return rc;
 }
 
 static int round_of(struct bench *b, struct way *w)
 {
 	struct accel_copy_info info = ACCEL_INIT(struct accel_copy_info);
-	struct accel_copy_opts o = b->o;
 	double own = own_cpu(), machine = machine_cpu();
-	struct accel_copy *cp;
-	int rc;
+	int rc = w->copy(b, w, &info);
 
-	o.flags = w->flag | ACCEL_COPY_SYNC;
-	rc = accel_copy_start(b->t->ctx, &b->src.range, &b->dst.range, &o, &cp, &info);
-	if (!rc)
-		rc = p2p_finish(b->t, cp, w->name, &info);
 	w->last = info;
 	if (rc)
 		return rc;
@@ -83,8 +109,19 @@ static int round_of(struct bench *b, struct way *w)
 	w->memory += info.memory_nbytes;
 	w->ns += info.elapsed_ns;
 	w->own_cpu += own_cpu() - own;
-	w->machine_cpu += machine_cpu() - machine;
+	machine = machine_cpu() - machine;
+	w->machine_cpu += machine > 0 ? machine : 0;
 	return 0;
+}
+
+static double speed(const struct way *w)
+{
+	return w->ns ? (double)w->bytes * 1e3 / (double)w->ns : 0;
+}
+
+static double cpu_per_gib(const struct way *w)
+{
+	return w->bytes ? w->machine_cpu * (double)(1u << 30) / (double)w->bytes : 0;
 }
 
 static struct json_object *way_json(const struct way *w)
@@ -95,9 +132,9 @@ static struct json_object *way_json(const struct way *w)
 	out_add_str(o, "way", w->name);
 	out_add_str(o, "provider", w->last.provider);
 	out_add_num(o, "bytes", w->bytes);
-	out_add_real(o, "megabytes_per_second", w->ns ? (double)w->bytes * 1e3 / (double)w->ns : 0);
+	out_add_real(o, "megabytes_per_second", speed(w));
 	out_add_real(o, "process_cpu_seconds_per_gib", gib > 0 ? w->own_cpu / gib : 0);
-	out_add_real(o, "machine_cpu_seconds_per_gib", gib > 0 ? w->machine_cpu / gib : 0);
+	out_add_real(o, "machine_cpu_seconds_per_gib", cpu_per_gib(w));
 	out_add_real(o, "p2p_share", all > 0 ? (double)w->p2p / all : 0);
 	/* What is read into memory is written from it again. */
 	out_add_real(o, "memory_bytes_per_byte", w->bytes ? 2.0 * (double)w->memory / (double)w->bytes : 0);
@@ -116,10 +153,33 @@ static void text(FILE *f, struct json_object *root)
 		{ "memory_bytes_per_byte", "MEMORY BYTES PER BYTE", OUT_NUMBER },
 		{ 0 },
 	};
-	struct json_object *ways;
+	static const struct out_column ratios[] = {
+		{ "cpu_ratio", "CPU time, device to device : as dd", OUT_NUMBER },
+		{ "speed_ratio", "speed, device to device : as dd", OUT_NUMBER },
+		{ 0 },
+	};
+	struct json_object *ways, *cpu;
 
 	json_object_object_get_ex(root, "ways", &ways);
 	out_table(f, ways, columns, NULL);
+	if (json_object_object_get_ex(root, "cpu_ratio", &cpu) && cpu) {
+		fputc('\n', f);
+		out_fields(f, root, ratios);
+	}
+}
+
+/* Of the first way to dd; null without one of the two. */
+static void add_ratios(const struct bench *b, struct json_object *root)
+{
+	const struct way *p2p = &b->way[0], *dd = &b->way[2];
+	bool both = !p2p->rc && !dd->rc && cpu_per_gib(dd) > 0 && speed(dd) > 0;
+
+	json_object_object_add(root, "cpu_ratio", NULL);
+	json_object_object_add(root, "speed_ratio", NULL);
+	if (!both)
+		return;
+	out_add_real(root, "cpu_ratio", cpu_per_gib(p2p) / cpu_per_gib(dd));
+	out_add_real(root, "speed_ratio", speed(p2p) / speed(dd));
 }
 
 static int report(struct bench *b)
@@ -129,26 +189,28 @@ static int report(struct bench *b)
 	out_add_num(root, "schema", 1);
 	out_add_str(root, "source", b->src.own);
 	out_add_str(root, "destination", b->dst.own);
-	for (unsigned int i = 0; i < 2; i++)
+	for (unsigned int i = 0; i < 3; i++)
 		if (!b->way[i].rc)
 			json_object_array_add(ways, way_json(&b->way[i]));
 	json_object_object_add(root, "ways", ways);
+	add_ratios(b, root);
 	out_add_str(root, "why_not_p2p", b->way[0].rc ? b->way[0].last.why : "");
 	return out_listing(b->t, root, text);
 }
 
-/* In turn, so that what else happens on the machine falls on both. Without the first way the second is still shown. */
+/* In turn, so that what else happens on the machine falls on all. Without the first way, or dd's, the others are still shown. */
 static int bench(struct bench *b)
 {
-	static const struct way ways[2] = {
-		{ .name = "device to device", .flag = ACCEL_COPY_NO_FALLBACK },
-		{ .name = "direct I/O, memory", .flag = ACCEL_COPY_MEMORY },
+	static const struct way ways[3] = {
+		{ .name = "device to device", .copy = by_library, .flag = ACCEL_COPY_NO_FALLBACK },
+		{ .name = "direct I/O, memory", .copy = by_library, .flag = ACCEL_COPY_MEMORY },
+		{ .name = "as dd, 1 MiB", .copy = by_dd },
 	};
 	int rc;
 
 	memcpy(b->way, ways, sizeof(ways));
 	for (uint64_t r = 0; r < b->rounds; r++)
-		for (unsigned int i = 0; i < 2; i++)
+		for (unsigned int i = 0; i < 3; i++)
 			if (!b->way[i].rc)
 				b->way[i].rc = round_of(b, &b->way[i]);
 	if (b->way[1].rc)
@@ -169,6 +231,8 @@ static int set_option(struct bench *b, int c)
 		return opts_number(b->t, "--rounds", optarg, 1, ROUNDS_MAX, &b->rounds);
 	if (c == OPT_PROVIDER)
 		b->o.provider = strncmp(optarg, "/dev/", 5) ? optarg : optarg + 5;
+	else if (c == 'f')
+		b->force = true;
 	else if (c == 'q')
 		b->t->quiet = true;
 	else if (c == OPT_DEPTH && !(rc = opts_number(b->t, "--depth", optarg, 1, 64, &v)))
@@ -194,6 +258,8 @@ static int run(struct tool *t, int argc, char **argv)
 		return tool_usage(t, "bench takes a source and a destination");
 	rc = p2p_operand(t, argv[optind], &b.src);
 	rc = rc ? rc : p2p_operand(t, argv[optind + 1], &b.dst);
+	if (!rc && !b.force)
+		rc = p2p_unused(t, b.dst.own);
 	if (!rc)
 		rc = tool_ctx(t) ? bench(&b) : TOOL_FAILED;
 	p2p_operand_free(&b.src);

@@ -15,15 +15,16 @@ static const struct tool_opt opts[] = {
 	{ OPT_NO_FALLBACK, "no-fallback", NULL, "fail rather than go through memory", NULL },
 	{ OPT_MEMORY, "memory", NULL, "go through memory", NULL },
 	{ OPT_PROVIDER, "provider", "DEVICE", "only through the memory of this controller (nvme0, or a PCI address)", NULL },
-	{ OPT_CHUNK, "chunk", "SIZE", "bytes of one transfer (512 KiB)", NULL },
+	{ OPT_CHUNK, "chunk", "SIZE", "bytes of one transfer (1 MiB)", NULL },
 	{ OPT_DEPTH, "depth", "N", "transfers at a time (8)", NULL },
 	{ OPT_TIMEOUT, "timeout", "SECONDS", "give up after so long (never)", NULL },
 	{ OPT_SYNC, "synchronous", NULL, "wait until the destination has it for good", NULL },
+	{ 'f', "force", NULL, "write to a device that is in use (mounted, or part of another)", NULL },
 	{ 'q', "quiet", NULL, "no progress, no summary, no warning", NULL },
 	{ 0 },
 };
 
-static int set_option(struct tool *t, int c, struct accel_copy_opts *o)
+static int set_option(struct tool *t, int c, struct accel_copy_opts *o, bool *force)
 {
 	uint64_t v = 0;
 	int rc = 0;
@@ -36,6 +37,8 @@ static int set_option(struct tool *t, int c, struct accel_copy_opts *o)
 		o->flags |= ACCEL_COPY_SYNC;
 	else if (c == OPT_PROVIDER)
 		o->provider = strncmp(optarg, "/dev/", 5) ? optarg : optarg + 5;
+	else if (c == 'f')
+		*force = true;
 	else if (c == 'q')
 		t->quiet = true;
 	else if (c == OPT_CHUNK && !(rc = opts_number(t, "--chunk", optarg, 4096, 16 << 20, &v)))
@@ -101,7 +104,7 @@ static int make_file(struct tool *t, const char *name, bool *made)
 }
 
 static int copy(struct tool *t, const struct p2p_operand *src, const struct p2p_operand *dst,
-		const struct accel_copy_opts *o)
+		const struct accel_copy_opts *o, bool force)
 {
 	struct accel_copy_info info = ACCEL_INIT(struct accel_copy_info);
 	struct accel_copy *cp;
@@ -110,7 +113,9 @@ static int copy(struct tool *t, const struct p2p_operand *src, const struct p2p_
 
 	if (access(src->own, R_OK))
 		return tool_file_error(t, src->own, "open", errno);
-	rc = make_file(t, dst->own, &made);
+	rc = force ? 0 : p2p_unused(t, dst->own);
+	if (!rc)
+		rc = make_file(t, dst->own, &made);
 	if (rc)
 		return rc;
 	rc = accel_copy_start(t->ctx, &src->range, &dst->range, o, &cp, &info);
@@ -127,11 +132,12 @@ static int run(struct tool *t, int argc, char **argv)
 {
 	struct accel_copy_opts o = ACCEL_INIT(struct accel_copy_opts);
 	struct p2p_operand src = { .own = NULL }, dst = { .own = NULL };
+	bool force = false;
 	int c, rc = 0;
 
 	while (!rc && (c = opts_next(t, argc, argv)) >= 0)
 		if (!p2p_root(t, c))
-			rc = set_option(t, c, &o);
+			rc = set_option(t, c, &o, &force);
 	if (rc || c != OPTS_END)
 		return rc ? rc : t->status;
 	if (argc - optind != 2)
@@ -139,7 +145,7 @@ static int run(struct tool *t, int argc, char **argv)
 	rc = p2p_operand(t, argv[optind], &src);
 	rc = rc ? rc : p2p_operand(t, argv[optind + 1], &dst);
 	if (!rc)
-		rc = tool_ctx(t) ? copy(t, &src, &dst, &o) : TOOL_FAILED;
+		rc = tool_ctx(t) ? copy(t, &src, &dst, &o, force) : TOOL_FAILED;
 	p2p_operand_free(&src);
 	p2p_operand_free(&dst);
 	return rc;
@@ -153,6 +159,7 @@ const struct verb verb_p2p_copy = {
 	.more_opts = p2p_root_opts,
 	.flags = VERB_JSON,
 	.notes = "SOURCE and DESTINATION are block devices or files. What is at DESTINATION is overwritten without a\n"
-		 "question. Where devices do not reach each other it goes through memory, and why is said.\n",
+		 "question, but not what is in use. Where devices do not reach each other it goes through memory,\n"
+		 "and why is said.\n",
 	.run = run,
 };

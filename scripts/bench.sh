@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Ratios against other tools, against the bare engines, against bare TCP, and of the kernel module (in a guest), side by side
+# Ratios against other tools, against the bare engines, against bare TCP, and of the kernel modules (in guests), side by side
 # in one run: scripts/bench.sh [FILE]
 # FILE: what is compressed; by default the first 64 MiB of the Linux source archive if Debian's package
 # linux-source-6.12 is installed, else of an archive of this system's headers and documents.
@@ -31,3 +31,5 @@ echo
 python3 tests/bench/bench.py --runs "${RUNS:-7}" "$file"
 echo
 tests/vm/bench_passthru.sh
+echo
+tests/vm/bench_p2p.sh

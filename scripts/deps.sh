@@ -9,7 +9,7 @@ build="gcc make pkg-config libc6-dev libisal-dev libdeflate-dev liblz4-dev libzs
 libjson-c-dev liburing-dev python3"
 test="clang libclang-rt-dev libcmocka-dev gzip pigz isal libdeflate-tools lz4 zstd openssl tabix dictzip \
 time python3-docutils python3-cryptography-vectors man-db groff g++ util-linux gnuplot-nox \
-qemu-system-x86 busybox-static cpio kmod xz-utils nvme-cli fio tshark parted e2fsprogs dmsetup cryptsetup-bin iproute2 udev multipath-tools procps"
+qemu-system-x86 busybox-static cpio kmod xz-utils nvme-cli fio tshark parted e2fsprogs xfsprogs dmsetup cryptsetup-bin iproute2 udev multipath-tools procps"
 vm="qemu-system-x86 busybox-static cpio kmod xz-utils zstd nvme-cli iproute2 procps util-linux gzip"
 # A name with ? is installed where the archive has it: headers of a newer kernel than the release's own.
 kernel="gcc make bc flex bison libelf-dev libssl-dev xz-utils zstd cpio kmod sparse dwarves dkms openssl \

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The kernel module nvme-accel-p2pdma: copies through the CMB of a controller below a switch, who is refused, what a controller that is
 # reset, unbound or pulled does to them. The emulator writes down the address of every transfer.
-# test_p2p.sh [-k LINE]... [copy|life|other|large]...; without a name copy and life, without a kernel 6.12, and 6.1 for copy.
+# test_p2p.sh [-k LINE]... [copy|life|acs|host|files|iommu|user|slab|other|large|all]...; without a name copy, life and acs, without a
+# kernel 6.12, and 6.1 for copy.
 #   MODULES       the directory of the module, if it is not to be built for the kernel
 #   CALLS         random ones (300)
 #   LIFE_SECONDS  limit for life (900)
@@ -24,7 +25,7 @@ topology() {
 	rm -f "$work"/disk.*
 	VM_QEMU_ARGS="-device ioh3420,id=root1,chassis=1,slot=1 -device x3130-upstream,id=up,bus=root1"
 	VM_QEMU_ARGS+=" -device pcie-root-port,id=root2,chassis=5,slot=5"
-	for d in 1 2 3; do VM_QEMU_ARGS+=" -device xio3130-downstream,id=down$d,bus=up,chassis=2,slot=$d"; done
+	for d in 1 2 3; do VM_QEMU_ARGS+=" -device ${port:-xio3130-downstream},id=down$d,bus=up,chassis=2,slot=$d"; done
 	for d in cmb=down1 a=down2 b=down3 far=root2; do
 		truncate -s "${disk_size:-64M}" "$work/disk.${d%=*}"
 		VM_QEMU_ARGS+=" -drive file=$work/disk.${d%=*},if=none,id=file-${d%=*},format=raw,cache=unsafe"
@@ -90,6 +91,13 @@ p2p_iommu() { # KERNEL MODE
 		p2p_guest "IOMMU ($2)" "$1" cmb_size_mb=64 p2p_iommu -t 600 -e MODE="$2"
 }
 
+# The emulator's ports of a switch have no ACS; its root ports do, and may hang below a switch, which no hardware has. What is
+# looked at on the way is the same.
+p2p_acs() { port=pcie-root-port p2p_guest "ACS" "$1" cmb_size_mb=64 p2p_acs -t 600; }
+
+# A processor whose host bridge is known to forward, which the emulator's does.
+p2p_host() { more_args="-cpu EPYC" p2p_guest "host bridge" "$1" cmb_size_mb=64 p2p_host -t 600; }
+
 for kernel in ${kernels:-6.12 6.1}; do
 	modules_for "$kernel" || continue
 	# The kinds of CMB by turns: each kernel has one, and with a name of its own the other.
@@ -98,6 +106,9 @@ for kernel in ${kernels:-6.12 6.1}; do
 	[ -z "$kernels$*" ] && [ "$kernel" != 6.12 ] && continue
 	wanted life && p2p_life "$kernel" "$kind"
 	wanted iommu && p2p_iommu "$kernel" identity && p2p_iommu "$kernel" translated
+	wanted acs && p2p_acs "$kernel"
+	wanted host && p2p_host "$kernel"
+	wanted files && disk_size=512M p2p_guest "files" "$kernel" cmb_size_mb=64 p2p_files -t 600
 	wanted user && [ "$kernel" != debug ] && p2p_guest "user pages" "$kernel" cmb_size_mb=64 p2p_user -t 600
 	wanted slab && [ "$kernel" = debug ] && p2p_guest "failing allocations" debug cmb_size_mb=64 p2p_slab -t 900
 	wanted other && p2p_copy "$kernel" "$([ $kind = legacy ] && echo 1.4 || echo legacy)" 16 "${CALLS:-300}"

@@ -26,7 +26,6 @@ for kernel in "$@"; do
 	*) exit "$rc" ;;
 	esac
 	echo "kernel $kernel, emulated NVMe without a medium: from device to device, and through memory"
-	# One processor: the other one of a small machine is the emulator's.
-	VM_CPUS=1 VM_QEMU_ARGS="$args" tests/vm/vm.sh -k "$kernel" -t 450 -s tests/vm/guest/bench_p2p.sh -- \
+	VM_QEMU_ARGS="$args" tests/vm/vm.sh -k "$kernel" -t 450 -s tests/vm/guest/bench_p2p.sh -- \
 		"$modules" "$B" "${ROUNDS:-3}"
 done

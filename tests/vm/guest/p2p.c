@@ -8,8 +8,13 @@
  *                                         seconds (again and again for so long; retries what ends with ESTALE), cancel (after ms)
  * p2p hold SLOTS BYTES                    allocates, says "held" and sleeps
  * p2p mark DEVICE BLOCK                   a Verify command of that block, for the emulator's trace, and no other command
+ * p2p load FILE                           loads a module
+ * On a kernel with fault injection: with FAIL_NTH=N in the environment the N-th allocation fails that the kernel makes for what is
+ * asked here, with FAIL_ANY=1 those that the injectors choose. What starts the program is spared.
  */
 #define _GNU_SOURCE
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <linux/nvme_ioctl.h>
 #include "p2p.h"
@@ -193,14 +198,47 @@ static int mark(const char *device, const char *block)
 	return nsid < 0 || ioctl(disk, NVME_IOCTL_IO_CMD, &cmd);
 }
 
+static void arm(void)
+{
+	const char *nth = getenv("FAIL_NTH"), *any = getenv("FAIL_ANY");
+	int f;
+
+	fflush(stdout);
+	if (!nth && !any)
+		return;
+	f = open(nth ? "/proc/self/fail-nth" : "/proc/self/make-it-fail", O_WRONLY | O_CLOEXEC);
+	if (f < 0 || write(f, nth ?: any, strlen(nth ?: any)) < 0)
+		die("fault injection", errno);
+}
+
+static int load(const char *path)
+{
+	int f = open_disk(path, O_RDONLY);
+	struct stat st;
+	void *image;
+
+	if (fstat(f, &st))
+		die(path, errno);
+	image = malloc(st.st_size);
+	if (!image || read(f, image, st.st_size) != st.st_size)
+		die(path, EIO);
+	arm();
+	if (syscall(SYS_init_module, image, st.st_size, ""))
+		die("init_module", errno);
+	return 0;
+}
+
 int main(int argc, char *argv[])
 {
 	const char *verb = argc > 1 ? argv[1] : "";
 	int f;
 
+	if (!strcmp(verb, "load") && argc == 3)
+		return load(argv[2]);
 	if (!strcmp(verb, "mark") && argc == 4)
 		return mark(argv[2], argv[3]);
 	f = open_node();
+	arm();
 	if (!strcmp(verb, "info"))
 		return info(f);
 	if (!strcmp(verb, "list"))

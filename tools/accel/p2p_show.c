@@ -76,6 +76,14 @@ static struct json_object *ctrl_entry(struct tool *t, const struct accel_p2p_ctr
 	return o;
 }
 
+static const char *field(struct json_object *o, const char *key)
+{
+	struct json_object *v = NULL;
+
+	json_object_object_get_ex(o, key, &v);
+	return v ? json_object_get_string(v) : "";
+}
+
 static void list_text(FILE *f, struct json_object *root)
 {
 	static const struct out_column columns[] = {
@@ -91,11 +99,12 @@ static void list_text(FILE *f, struct json_object *root)
 		{ 0 },
 	};
 	struct json_object *all = json_object_new_array(), *peers;
-	bool memory = false;
+	bool memory = false, unserved = false;
 
 	out_table(f, root, columns, "no NVMe controller on PCI");
 	for (size_t i = 0; i < json_object_array_length(root); i++) {
 		json_object_object_get_ex(json_object_array_get_idx(root, i), "peers", &peers);
+		unserved = unserved || !strcmp(field(json_object_array_get_idx(root, i), "served_by"), "nobody");
 		memory = memory || json_object_array_length(peers);
 		for (size_t k = 0; k < json_object_array_length(peers); k++)
 			json_object_array_add(all, json_object_get(json_object_array_get_idx(peers, k)));
@@ -107,6 +116,8 @@ static void list_text(FILE *f, struct json_object *root)
 	if (!memory && json_object_array_length(root) > 1)
 		fputs("no controller memory is shown (most kernels show it only while nvme-accel-p2pdma is loaded: modprobe "
 		      "nvme-accel-p2pdma)\n", f);
+	if (unserved)
+		fputs("\nmemory that nobody serves is not used: modprobe nvme-accel-p2pdma\n", f);
 	json_object_put(all);
 }
 
@@ -229,12 +240,12 @@ static void add_others(struct tool *t, struct json_object *o, const struct accel
 	json_object_object_add(o, "through_others", list);
 }
 
-static const char *field(struct json_object *o, const char *key)
+static bool has_memory(struct json_object *o)
 {
-	struct json_object *v = NULL;
+	struct json_object *a, *b;
 
-	json_object_object_get_ex(o, key, &v);
-	return v ? json_object_get_string(v) : "";
+	return (json_object_object_get_ex(o, "cmb_bytes_a", &a) && json_object_get_int64(a)) ||
+	       (json_object_object_get_ex(o, "cmb_bytes_b", &b) && json_object_get_int64(b));
 }
 
 static void why_text(FILE *f, struct json_object *o)
@@ -269,8 +280,12 @@ static void why_text(FILE *f, struct json_object *o)
 	if (*field(o, "way_out"))
 		fprintf(f, "way out: %s\n", field(o, "way_out"));
 	json_object_object_get_ex(o, "through_others", &v);
+	if (!has_memory(o))
+		fprintf(f, "\nneither has memory that is shown; a copy between them takes %s\n", json_object_array_length(v) ?
+			"another's that both reach:" : "system memory, unless another controller has some that both reach");
 	if (json_object_array_length(v)) {
-		fputc('\n', f);
+		if (has_memory(o))
+			fputc('\n', f);
 		out_table(f, v, others, NULL);
 	}
 }

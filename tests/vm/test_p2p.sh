@@ -6,12 +6,12 @@
 # kernel 6.12, and 6.1 for copy.
 #   MODULES       the directory of the module, if it is not to be built for the kernel
 #   CALLS         random ones (300)
-#   LIFE_SECONDS  limit for life (900)
+#   LIFE_SECONDS  limit for life (400, on the debug kernel 1200)
 . "$(dirname "$0")/lib.inc"
 
 kernels=
 while [ "${1:-}" = -k ]; do kernels="$kernels $2"; shift 2; done
-tests=${*:-copy life}
+tests=${*:-copy life acs}
 wanted() { case " $tests " in *" all "* | *" $1 "*) ;; *) return 1 ;; esac; }
 
 for program in p2p p2p_args p2p_user; do
@@ -81,7 +81,7 @@ p2p_copy() { # KERNEL KIND MIB CALLS
 }
 
 p2p_life() { # KERNEL KIND
-	p2p_guest "life ($2)" "$1" "$(options "$2")" p2p_life -t "${LIFE_SECONDS:-900}"
+	p2p_guest "life ($2)" "$1" "$(options "$2")" p2p_life -t "${LIFE_SECONDS:-$([ "$1" = debug ] && echo 1200 || echo 400)}"
 }
 
 p2p_iommu() { # KERNEL MODE

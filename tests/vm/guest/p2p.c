@@ -8,6 +8,7 @@
  *                                         seconds (again and again for so long; retries what ends with ESTALE), cancel (after ms)
  * p2p hold SLOTS BYTES                    allocates, says "held" and sleeps
  * p2p mark DEVICE BLOCK                   a Verify command of that block, for the emulator's trace, and no other command
+ * p2p acs PCI [CONTROL]                   writes the ACS control of a bridge, and prints it
  * p2p load FILE                           loads a module
  * On a kernel with fault injection: with FAIL_NTH=N in the environment the N-th allocation fails that the kernel makes for what is
  * asked here, with FAIL_ANY=1 those that the injectors choose. What starts the program is spared.
@@ -198,6 +199,24 @@ static int mark(const char *device, const char *block)
 	return nsid < 0 || ioctl(disk, NVME_IOCTL_IO_CMD, &cmd);
 }
 
+/* PCI Express Base Specification, Access Control Services extended capability: id 000dh, control 6 bytes behind it. */
+static int acs(const char *pci, const char *control)
+{
+	uint32_t head = 0, at = 0x100;
+	uint16_t value = control ? strtoul(control, NULL, 0) : 0;
+	char path[128];
+	int f;
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/config", pci);
+	f = open_disk(path, O_RDWR);
+	while (pread(f, &head, 4, at) == 4 && (head & 0xffff) != 0xd && head >> 20 > at)
+		at = head >> 20;
+	if ((head & 0xffff) != 0xd || (control && pwrite(f, &value, 2, at + 6) != 2) || pread(f, &value, 2, at + 6) != 2)
+		die("no ACS", ENODEV);
+	printf("0x%02x\n", value);
+	return 0;
+}
+
 static void arm(void)
 {
 	const char *nth = getenv("FAIL_NTH"), *any = getenv("FAIL_ANY");
@@ -233,6 +252,8 @@ int main(int argc, char *argv[])
 	const char *verb = argc > 1 ? argv[1] : "";
 	int f;
 
+	if (!strcmp(verb, "acs") && argc >= 3)
+		return acs(argv[2], argv[3]);
 	if (!strcmp(verb, "load") && argc == 3)
 		return load(argv[2]);
 	if (!strcmp(verb, "mark") && argc == 4)

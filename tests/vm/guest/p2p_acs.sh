@@ -8,22 +8,6 @@ here=$(dirname "$0")
 debug_kernel && patience=300
 
 bridge_of() { basename "$(dirname "$(readlink -f "/sys/bus/pci/devices/$(pci_of "$1")")")"; }
-# acs BRIDGE [BITS]: writes its ACS control (PCI Express Base Specification 6.0, 7.7.11), and prints it
-acs() {
-	python3 - "$@" <<-'END'
-	import os, struct, sys
-	f = os.open('/sys/bus/pci/devices/%s/config' % sys.argv[1], os.O_RDWR)
-	at = 0x100
-	while at and (head := struct.unpack('<I', os.pread(f, 4, at))[0]) & 0xffff != 0xd:
-	    at = head >> 20
-	if not at:
-	    sys.exit('no ACS')
-	if len(sys.argv) > 2:
-	    os.pwrite(f, struct.pack('<H', int(sys.argv[2], 0)), at + 6)
-	print('%#x' % struct.unpack('<H', os.pread(f, 2, at + 6)))
-	END
-}
-
 # Both judges: the module, and accel by sysfs where there is no node of the module's.
 mkdir -p "$work/root/dev"
 ln -s /sys "$work/root/sys"
@@ -41,14 +25,14 @@ allowed() {
 
 p2p_load
 at_cmb=$(bridge_of "$cmb") at_a=$(bridge_of "$a") at_b=$(bridge_of "$b")
-for bridge in $at_cmb $at_a $at_b; do is "the bridge $bridge has ACS, and it is off" 0x0 "$(acs "$bridge" 0)"; done
+for bridge in $at_cmb $at_a $at_b; do is "the bridge $bridge has ACS, and it is off" 0x00 "$("$p2p" acs "$bridge" 0)"; done
 allowed "without redirection" "$a"
 fill "$a" 2
 # Source validation and upstream forwarding redirect nothing between peers; request, completion redirect and egress control do.
-acs "$at_a" 0x11 >/dev/null
+"$p2p" acs "$at_a" 0x11 >/dev/null
 allowed "source validation and upstream forwarding" "$a"
 for bit in 0x04 0x08 0x1d; do
-	is "ACS control $bit at the client's port" $bit "$(acs "$at_a" $bit)"
+	is "ACS control $bit at the client's port" $bit "$("$p2p" acs "$at_a" $bit)"
 	refused "  the client" "$a" "$at_a"
 	allowed "  the other one" "$b"
 done
@@ -58,12 +42,12 @@ fails "  also by accel" "$at_a" "$ACCEL" p2p copy --no-fallback "$a:0:1M" "$b"
 ok "  which goes through memory otherwise" "$ACCEL" p2p copy "$a:0:2M" "$b"
 ok "  every byte is right" same_bytes "$a" "$b" $((2 << 20))
 ok "others go on" "$p2p" copy "$b:0" "$cmb:0" $((1 << 20))
-acs "$at_a" 0 >/dev/null
-acs "$at_cmb" 0x1d >/dev/null
+"$p2p" acs "$at_a" 0 >/dev/null
+"$p2p" acs "$at_cmb" 0x1d >/dev/null
 refused "at the provider's port: the client" "$a" "$at_cmb"
 refused "  and the other one" "$b" "$at_cmb"
 verdict "  but not the provider itself" "$cmb" allowed=1 path=1
-acs "$at_cmb" 0 >/dev/null
+"$p2p" acs "$at_cmb" 0 >/dev/null
 allowed "turned off again" "$a"
 ok "  copies are right" "$p2p" copy "$a:0" "$b:0" $((2 << 20))
 ok "  every byte" same_bytes "$a" "$b" $((2 << 20))

@@ -58,8 +58,8 @@ report() {
 	    p2p['machine_cpu_seconds_per_gib'] / cpu, p2p['megabytes_per_second'] / speed), flush=True)
 	END
 }
-report "between two namespaces of the controller with the CMB" "$rounds" "$ACCEL" "$own1" "$own2" "${MIB:-1024}" || bad=1
-report "from one controller to another, by the CMB of a third" "$rounds" "$ACCEL" "$a" "$b" "${MIB_FAR:-128}" || bad=1
+report "between two namespaces of the controller with the CMB" "$rounds" "$ACCEL" "$own1" "$own2" "${MIB:-2048}" || bad=1
+report "from one controller to another, by the CMB of a third" "$rounds" "$ACCEL" "$a" "$b" "${MIB_FAR:-512}" || bad=1
 # The emulator's processors and its controllers do not order what they write to doorbells in memory: now and then a command is never
 # seen, whatever it is, and the driver resets the controller after a minute.
 if dmesg | grep -q 'QID.*timeout'; then echo "  the emulator lost a command meanwhile: measure again"; fi

@@ -130,7 +130,7 @@ struct accel_copy_opts {
 	uint32_t size;
 	uint32_t flags;			/**< ACCEL_COPY_* */
 	const char *provider;		/**< "nvme0" or a PCI address: this CMB alone; NULL: the best */
-	uint32_t chunk_nbytes;		/**< of one transfer, 4 KiB to 16 MiB, a multiple of 4096; 0: 1 MiB, of jobs 512 KiB */
+	uint32_t chunk_nbytes;		/**< of one transfer, 4 KiB to 16 MiB, a multiple of 4096; 0: 2 MiB, of jobs 512 KiB */
 	uint32_t depth;			/**< transfers at a time, at most 64; 0: 8 */
 	int32_t timeout_ms;		/**< of the whole copy; 0: none */
 	uint32_t reserved32;

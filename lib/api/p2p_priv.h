@@ -6,7 +6,7 @@
 #include "api.h"
 #include "../p2p/p2p.h"
 
-#define P2P_CHUNK	(1u << 20)
+#define P2P_CHUNK	(2u << 20)
 #define P2P_JOB_CHUNK	(512u << 10)
 #define P2P_CHUNK_MAX	(16u << 20)
 #define P2P_DEPTH	8u

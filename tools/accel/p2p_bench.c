@@ -16,7 +16,7 @@ enum { OPT_ROUNDS = OPT_LONG, OPT_CHUNK, OPT_DEPTH, OPT_PROVIDER };
 static const struct tool_opt opts[] = {
 	{ OPT_ROUNDS, "rounds", "N", "copy N times each way, in turn (3)", NULL },
 	{ OPT_PROVIDER, "provider", "DEVICE", "only through the memory of this controller", NULL },
-	{ OPT_CHUNK, "chunk", "SIZE", "bytes of one transfer (1 MiB)", NULL },
+	{ OPT_CHUNK, "chunk", "SIZE", "bytes of one transfer (2 MiB)", NULL },
 	{ OPT_DEPTH, "depth", "N", "transfers at a time (8)", NULL },
 	{ 'f', "force", NULL, "write to a device that is in use (mounted, or part of another)", NULL },
 	{ 'q', "quiet", NULL, "no progress", NULL },

@@ -15,7 +15,7 @@ static const struct tool_opt opts[] = {
 	{ OPT_NO_FALLBACK, "no-fallback", NULL, "fail rather than go through memory", NULL },
 	{ OPT_MEMORY, "memory", NULL, "go through memory", NULL },
 	{ OPT_PROVIDER, "provider", "DEVICE", "only through the memory of this controller (nvme0, or a PCI address)", NULL },
-	{ OPT_CHUNK, "chunk", "SIZE", "bytes of one transfer (1 MiB)", NULL },
+	{ OPT_CHUNK, "chunk", "SIZE", "bytes of one transfer (2 MiB)", NULL },
 	{ OPT_DEPTH, "depth", "N", "transfers at a time (8)", NULL },
 	{ OPT_TIMEOUT, "timeout", "SECONDS", "give up after so long (never)", NULL },
 	{ OPT_SYNC, "synchronous", NULL, "wait until the destination has it for good", NULL },

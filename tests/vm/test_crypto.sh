@@ -4,6 +4,7 @@
 # Without a name those of make check: guide and some of use on 6.12, a short basic on 6.1. On the debug kernel (-k debug) all look for leaks, too.
 #   basic  each algorithm on acceld's accelerators over TCP and on an engine of this kernel; what is shown
 #   use    AF_ALG, dm-crypt, zswap under memory pressure, on an engine of this kernel (6.1: acceld's)
+#          ($PARTS of it alone: afalg dmcrypt cryptsetup verity zswap; zswap with $ZSWAP_MIB of memory, $ZSWAP_ROUNDS times)
 #   fault  flipped bits, late answers, cut connections, stolen leases, a daemon that is killed, a device that goes away
 #   life   1,000 requests under way, bindings on and off under load, reloads
 #   guide  Documentation/crypto.rst word for word; what users do wrong, and what is taken from under them
@@ -51,10 +52,11 @@ in_check() {
 	fi
 }
 stock() {
-	local kernel=$1 where=local
-	case $kernel in 6.1) where=tcp ;; esac
+	local kernel=$1 where=local mib=48 rounds=2
+	case $kernel in 6.1) where=tcp mib=18 rounds=1 ;; esac
 	wanted basic && cr_guest basic "$kernel" basic -t 1200 -e LOCAL=1
-	wanted use && cr_guest use "$kernel" use -t 1200 -e WHERE=$where
+	wanted use && cr_guest use "$kernel" use -t 1200 -e WHERE=$where -e PARTS="${PARTS:-}" -e ZSWAP_MIB="${ZSWAP_MIB:-$mib}" \
+		-e ZSWAP_ROUNDS="${ZSWAP_ROUNDS:-$rounds}"
 	wanted fault && cr_guest fault "$kernel" fault -t 900
 	wanted life && cr_guest life "$kernel" life -t 900 -e RELOADS="${RELOADS:-20}"
 	wanted guide && cr_guest guide "$kernel" guide -t 600

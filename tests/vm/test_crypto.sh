@@ -48,7 +48,7 @@ in_check() {
 		cr_guest basic "$1" basic -t 900 -e ROUNDS=30
 	else
 		cr_guest guide "$1" guide -t 600
-		cr_guest use "$1" use -t 900 -e WHERE=local -e PARTS="afalg dmcrypt" -e AFALG_SECONDS=3
+		cr_guest use "$1" use -t 900 -e WHERE=local -e PARTS=afalg -e AFALG_SECONDS=3
 	fi
 }
 stock() {

@@ -22,6 +22,18 @@ def show(results):
             r['busy_ns_per_mib'] / 1e3, 100 * r['accelerated']))
 
 
+def table(results):
+    """The lines of Documentation/crypto.rst: task and interrupts at that depth."""
+    rows = {}
+    for r in results:
+        if r['depth'] == DEPTH:
+            who = 0 if 'nvme-accel' in r['driver'] else 1 if 'generic' in r['driver'] or 'scomp' in r['driver'] else 2
+            cost = (r['task_ns_per_mib'] + r['softirq_ns_per_mib']) / 1e6
+            rows.setdefault((r['operation'], r['size']), ['\\-'] * 3)[who] = '%.*f ms' % (cost < 10, cost)
+    for (operation, size), row in rows.items():
+        print('# | %-10s  %-7s  %-20s  %-18s  %s' % (operation, '%d KiB' % (size // 1024), *row))
+
+
 def one(results, ours):
     """Task and softirq, and all that the processors did, in us a MiB."""
     for r in results:
@@ -64,6 +76,7 @@ def main():
     results, off = (json.load(open(name)) for name in sys.argv[1:3])
     show(results)
     show(off)
+    table(results)
     soft = one(results, False)
     lines = (('verified by the accelerator', one(results, True)), ('not verified', one(off, True)),
              ('its bytes through this path, by fio', floor(sys.argv[3], int(sys.argv[4]))))

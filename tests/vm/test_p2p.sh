@@ -110,7 +110,7 @@ for kernel in ${kernels:-6.12 6.1}; do
 	wanted host && p2p_host "$kernel"
 	wanted files && disk_size=512M p2p_guest "files" "$kernel" cmb_size_mb=64 p2p_files -t 600
 	wanted user && [ "$kernel" != debug ] && p2p_guest "user pages" "$kernel" cmb_size_mb=64 p2p_user -t 600
-	wanted slab && [ "$kernel" = debug ] && p2p_guest "failing allocations" debug cmb_size_mb=64 p2p_slab -t 900
+	wanted slab && [ "$kernel" = debug ] && p2p_guest "failing allocations" debug cmb_size_mb=64 p2p_slab -t 1500
 	wanted other && p2p_copy "$kernel" "$([ $kind = legacy ] && echo 1.4 || echo legacy)" 16 "${CALLS:-300}"
 	wanted large && disk_size=256M p2p_copy "$kernel" "$kind" 256 "${CALLS:-3000}"
 done

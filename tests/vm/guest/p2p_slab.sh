@@ -32,7 +32,7 @@ each() { # NAME COMMAND...
 	shift
 	while hit $n "$@" && [ "$n" -lt "${MOST:-300}" ]; do
 		case $rc in 0) ;; 1) failed=$((failed + 1)) ;; *) odd=$rc; break ;; esac
-		n=$((n + ${STEP:-1}))
+		n=$((n + ${STEP:-4}))
 	done
 	is "$name: $n allocations fail in turn, $failed were felt; each time a clear end" 0 "$odd"
 	[ "$failed" -gt 0 ] || fail "  some were felt" "$(cat "$work/out" "$work/err")"
@@ -65,7 +65,7 @@ pass "the module is loaded while allocations fail: $loaded of 8 times"
 n=1 some=0
 while hit $n "$p2p" load "$MODULES/nvme-accel-p2pdma.ko" && [ $n -lt "${MOST:-300}" ]; do
 	case $rc in 0) p2p_unload ;; 1) some=$((some + 1)) ;; *) break ;; esac
-	n=$((n + ${LOAD_STEP:-5}))
+	n=$((n + ${LOAD_STEP:-10}))
 done
 [ "$rc" -gt 1 ] || ! lsmod | grep -q nvme_accel_p2pdma || p2p_unload
 if [ "$rc" -le 1 ] && [ $some -gt 0 ]; then pass "  its $n first allocations fail in turn, $some were felt"; else fail "  its $n-th fails" "status $rc, $some"; fi

@@ -14,6 +14,7 @@
  * asked here, with FAIL_ANY=1 those that the injectors choose. What starts the program is spared.
  */
 #define _GNU_SOURCE
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -217,16 +218,25 @@ static int acs(const char *pci, const char *control)
 	return 0;
 }
 
+static int injector = -1;
+
+/* What ends the program is spared, too. */
+static void disarm(void)
+{
+	if (injector >= 0 && write(injector, "0", 1) < 0)
+		injector = -1;
+}
+
+/* All of the program is in memory before, as the file system that it comes from would fail, and not forget it. */
 static void arm(void)
 {
 	const char *nth = getenv("FAIL_NTH"), *any = getenv("FAIL_ANY");
-	int f;
 
-	fflush(stdout);
 	if (!nth && !any)
 		return;
-	f = open(nth ? "/proc/self/fail-nth" : "/proc/self/make-it-fail", O_WRONLY | O_CLOEXEC);
-	if (f < 0 || write(f, nth ?: any, strlen(nth ?: any)) < 0)
+	injector = open(nth ? "/proc/self/fail-nth" : "/proc/self/make-it-fail", O_WRONLY | O_CLOEXEC);
+	if (injector < 0 || mlockall(MCL_CURRENT | MCL_FUTURE) || atexit(disarm) ||
+	    write(injector, nth ?: any, strlen(nth ?: any)) < 0)
 		die("fault injection", errno);
 }
 

@@ -15,7 +15,6 @@ selftested() { [ "$(selftest "$1")" = passed ]; }
 testmgr=/sys/module/cryptomgr/parameters
 modprobe cryptomgr
 echo 1 >$testmgr/noextratests
-patience=300
 leaks_begin
 cr_load
 load_host

@@ -9,7 +9,6 @@ here=$(dirname "$0")
 
 most=${FAIL_MOST:-0}
 [ "$most" -gt 0 ] || most=100000
-patience=300
 leaks_begin
 cr_load
 load_host

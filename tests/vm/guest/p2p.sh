@@ -5,7 +5,6 @@ here=$(dirname "$0")
 . "$here/lib.inc"
 . "$here/debug.inc"
 . "$here/p2p.inc"
-debug_kernel && patience=300
 mib=${MIB:-16}
 bytes=$((mib << 20))
 

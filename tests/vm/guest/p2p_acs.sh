@@ -5,7 +5,6 @@ here=$(dirname "$0")
 . "$here/lib.inc"
 . "$here/debug.inc"
 . "$here/p2p.inc"
-debug_kernel && patience=300
 
 bridge_of() { basename "$(dirname "$(readlink -f "/sys/bus/pci/devices/$(pci_of "$1")")")"; }
 # Both judges: the module, and accel by sysfs where there is no node of the module's.

@@ -5,7 +5,6 @@ here=$(dirname "$0")
 . "$here/lib.inc"
 . "$here/debug.inc"
 . "$here/p2p.inc"
-debug_kernel && patience=300
 copy() { "$ACCEL" p2p copy -q "$@"; }
 by_peers() { copy --no-fallback "$@"; }
 nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }

@@ -5,7 +5,6 @@ here=$(dirname "$0")
 . "$here/lib.inc"
 . "$here/debug.inc"
 . "$here/p2p.inc"
-debug_kernel && patience=300
 
 p2p_load
 is "the processor is one of the list" AuthenticAMD "$(sed -n 's/^vendor_id[^A-Z]*//p' /proc/cpuinfo | head -n 1)"

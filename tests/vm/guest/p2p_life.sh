@@ -5,8 +5,6 @@ here=$(dirname "$0")
 . "$here/lib.inc"
 . "$here/debug.inc"
 . "$here/p2p.inc"
-slow=1
-debug_kernel && patience=300 slow=5
 bytes=$((16 << 20))
 driver=/sys/bus/pci/drivers/nvme
 
@@ -14,7 +12,7 @@ driver=/sys/bus/pci/drivers/nvme
 begin() { # [option=value]...
 	"$p2p" copy "$a:0" "$b:0" $bytes seconds=$((60 * slow)) "$@" >"$work/bg" 2>&1 &
 	bg=$!
-	soon "a copy runs" $((20 * slow)) more_out
+	soon "a copy runs" 20 more_out
 }
 # When a client's queues are deleted, QEMU 7.2 waits for its transfers, for ever if one of them waits for its turn to another controller's
 # CMB, and the guest with it. So a client that is reset or goes has one command under way at a time.
@@ -29,7 +27,7 @@ more_out() {
 gone() { ! kill -0 "$bg" 2>/dev/null; }
 # What goes may go between two of its copies: then the next one is refused.
 ends() { # NAME PATTERN
-	soon "$1" $((20 * slow)) gone
+	soon "$1" 20 gone
 	kill -KILL "$bg" 2>/dev/null
 	wait "$bg" 2>/dev/null
 	if grep -qE -- "$2" "$work/bg"; then pass "  it says so"; else fail "  it says so" "not $2: $(cat "$work/bg")"; fi
@@ -45,27 +43,27 @@ resets() {
 	local lost
 	begin slots=4
 	ok "the provider is reset under load" nvme reset "/dev/$(ctrl_of "$cmb")"
-	soon "  live" $((30 * slow)) live "$(ctrl_of "$cmb")"
+	soon "  live" 30 live "$(ctrl_of "$cmb")"
 	kill -0 "$bg" || fail "  the copy goes on, or is told and started again" "$(cat "$work/bg")"
 	more_out
-	soon "  bytes move" $((30 * slow)) more_out
+	soon "  bytes move" 30 more_out
 	lost=$(field losses)
 	if debug_kernel || [ "$lost" -ge 1 ]; then pass "  the loss was seen, where there was one"; else fail "  the loss was seen" "$("$p2p" list)"; fi
 	kill -TERM "$bg"
 	wait "$bg" 2>/dev/null
-	soon "  it ends" $((20 * slow)) has jobs 0
+	soon "  it ends" 20 has jobs 0
 	# Without retry: the error is the loss's own.
 	if ! debug_kernel; then
 		ok "reset between jobs" nvme reset "/dev/$(ctrl_of "$cmb")"
-		soon "  live" $((30 * slow)) live "$(ctrl_of "$cmb")"
+		soon "  live" 30 live "$(ctrl_of "$cmb")"
 		is "  the CMB is lost" 3 "$(field state)"
 	fi
 	works "after resets"
 	is "  ready" 1 "$(field state)"
 	begin_one
 	ok "a client is reset under load" nvme reset "/dev/$(ctrl_of "$a")"
-	soon "  live" $((30 * slow)) live "$(ctrl_of "$a")"
-	soon "  bytes move" $((30 * slow)) more_out
+	soon "  live" 30 live "$(ctrl_of "$a")"
+	soon "  bytes move" 30 more_out
 	kill -TERM "$bg"
 	wait "$bg" 2>/dev/null
 	works "after a client's reset"
@@ -84,9 +82,9 @@ unbinds() {
 	is "  no provider" "" "$("$p2p" list)"
 	fails "  a copy says so" 'no provider' "$p2p" copy "$a:0" "$b:0" 4096
 	ok "  bound again" bind "$pci"
-	soon "  it is found" $((60 * slow)) provider
+	soon "  it is found" 60 provider
 	is "  as another one" 2 "$(field id)"
-	soon "  its disk" $((60 * slow)) node_of cmb
+	soon "  its disk" 60 node_of cmb
 	cmb=$(node_of cmb)
 	seen=0
 	works "after that"
@@ -96,7 +94,7 @@ unbinds() {
 	ends "  the copy ends" 'state=3 error=[A-Z]+ where=[12]|COPY: E(NODEV|IO)'
 	has jobs 0 || fail "  no job is left" "$("$p2p" list)"
 	ok "  bound again" bind "$pci"
-	soon "  its disk" $((60 * slow)) node_of a
+	soon "  its disk" 60 node_of a
 	a=$(node_of a)
 	works "after that"
 }
@@ -107,17 +105,17 @@ kills() {
 		begin
 		kill -KILL "$bg"
 		wait "$bg" 2>/dev/null
-		soon "killed, $i: nothing is left" $((20 * slow)) has sets 0
+		soon "killed, $i: nothing is left" 20 has sets 0
 		has jobs 0 || fail "  no job" "$("$p2p" list)"
 	done
 	begin
 	fails "the module is in use: it stays" 'in use' rmmod nvme_accel_p2pdma
 	kill -KILL "$bg"
 	wait "$bg" 2>/dev/null
-	soon "  " $((20 * slow)) has sets 0
+	soon "  " 20 has sets 0
 	ok "it goes" p2p_unload
 	ok "  and comes" insmod "$MODULES/nvme-accel-p2pdma.ko"
-	soon "  finds the CMB" $((60 * slow)) provider
+	soon "  finds the CMB" 60 provider
 	seen=0
 	works "after that"
 }
@@ -126,7 +124,7 @@ pulls() {
 	begin_one
 	echo "##qmp device_del id=b"
 	ends "the destination is pulled: the copy ends" 'state=3 error=[A-Z]+ where=[12]|COPY: E(NODEV|IO)'
-	soon "  its disk is gone" $((60 * slow)) not node_of b
+	soon "  its disk is gone" 60 not node_of b
 	b=$far
 	b=$(node_of cmb)
 	works "to another one"
@@ -135,7 +133,7 @@ pulls() {
 	begin
 	echo "##qmp device_del id=cmb"
 	ends "the provider is pulled: the copy ends" 'state=3 error=[A-Z]+ where=[124]|COPY: E(NODEV|IO)'
-	soon "  no provider" $((60 * slow)) not provider
+	soon "  no provider" 60 not provider
 	kill -KILL $held
 	wait $held 2>/dev/null
 	ok "the module goes" p2p_unload

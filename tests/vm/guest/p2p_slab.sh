@@ -5,7 +5,6 @@ here=$(dirname "$0")
 . "$here/lib.inc"
 . "$here/debug.inc"
 . "$here/p2p.inc"
-patience=300
 debug_kernel || { skip "failing allocations" "not the debug kernel"; finish; }
 
 # Injected by the program itself, in what it asks for: failures while it starts would hit this machine's files, by 9p, which do not

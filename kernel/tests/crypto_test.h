@@ -11,6 +11,7 @@
  *   timeout=N           seconds after which a job without an answer is a fault
  *   seed=N              of what is random
  *   style=N             only lists of this kind (enum ct_style)
+ *   fill=N              only data of this kind (CT_NOISE and so on)
  *   backlog=0|1         whether jobs may wait in the driver (either)
  *   spoil=1             flips a bit of some results: the run must find that
  *   bench=1 size=N back=1   no comparison: what size bytes cost, one way or back (decompress, decrypt)
@@ -32,7 +33,7 @@
 struct ct_opts {
 	const struct ct_kind *kind;
 	char driver[CRYPTO_MAX_ALG_NAME], reference[CRYPTO_MAX_ALG_NAME];
-	u64 rounds, seconds, threads, depth, min, max, timeout, seed, style, backlog, spoil, bench, size, back;
+	u64 rounds, seconds, threads, depth, min, max, timeout, seed, style, fill, backlog, spoil, bench, size, back;
 };
 
 /* ---- Lists (crypto_test_list.c) ---- */

@@ -112,11 +112,12 @@ static bool prepare_decompress(struct ct_slot *s)
 
 static bool prepare(struct ct_slot *s)
 {
+	const struct ct_opts *o = &s->c->run->o;
 	struct ct_rnd *r = &s->c->rnd;
 	bool back = ct_below(r, 2);
 
 	s->n = ct_size(s->c);
-	ct_fill(r, s->data, s->n, ct_below(r, CT_FILLS));
+	ct_fill(r, s->data, s->n, o->fill < CT_FILLS ? o->fill : ct_below(r, CT_FILLS));
 	s->op = COMPRESS;
 	if (back ? !prepare_decompress(s) : !prepare_compress(s))
 		return false;

@@ -38,6 +38,7 @@ static const struct {
 	NUMBER(timeout, 1, 3600, 60),
 	NUMBER(seed, 0, U64_MAX, 0),
 	NUMBER(style, 0, CT_STYLES, CT_STYLES),
+	NUMBER(fill, 0, CT_FILLS, CT_FILLS),
 	NUMBER(backlog, 0, 2, 2),
 	NUMBER(spoil, 0, 1, 0),
 	NUMBER(bench, 0, 1, 0),

@@ -135,6 +135,8 @@ struct json_object *tg_array(struct json_object *o, const char *key);
 int tg_lower_named(struct target *g, const char *path, uint32_t nsid, struct json_object *ns);
 /* "identity" of what a namespace has below it now, or NULL. */
 struct json_object *tg_lower_identity(struct target *g, const char *path, uint32_t nsid);
+/* Whether a controller (nvmeX) has that namespace. */
+bool tg_lower_has(struct target *g, const char *ctrl, uint32_t nsid);
 /* Waits until all that a document has below it is there, for wait_s seconds at most. */
 void tg_lower_wait(struct target *g, struct json_object *doc, unsigned int wait_s);
 /* Resolves all of a document by identity. */

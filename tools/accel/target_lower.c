@@ -44,6 +44,13 @@ static bool find_ns(const struct target *g, const char *ctrl, uint32_t nsid, cha
 	return found;
 }
 
+bool tg_lower_has(struct target *g, const char *ctrl, uint32_t nsid)
+{
+	char ns[64];
+
+	return find_ns(g, ctrl, nsid, ns, sizeof(ns));
+}
+
 /* A local port of a connection changes with each connection. */
 static void cut_source(char *address)
 {

@@ -2,24 +2,7 @@
 /* accel target save: what could not be restored does not replace a file that can. */
 #include "target.h"
 #include <json-c/json.h>
-#include <stdlib.h>
 #include <string.h>
-
-static bool has_ns(struct target *g, const char *ctrl, uint32_t nsid)
-{
-	char path[TG_PATH], text[64];
-	struct tg_names names;
-	bool found = false;
-
-	snprintf(path, sizeof(path), "%s/class/nvme/%s", g->sys, ctrl);
-	tg_list(path, &names);
-	for (size_t i = 0; i < names.n && !found; i++) {
-		snprintf(path, sizeof(path), "%s/class/nvme/%s/%s/nsid", g->sys, ctrl, names.v[i]);
-		found = tg_read(path, text, sizeof(text)) > 0 && strtoul(text, NULL, 10) == nsid;
-	}
-	tg_list_free(&names);
-	return found;
-}
 
 /* Whether what a namespace of a virtual controller was made of is there, and its identity is that. */
 static bool is_below(struct target *g, const char *ctrl, struct json_object *ns)
@@ -32,7 +15,7 @@ static bool is_below(struct target *g, const char *ctrl, struct json_object *ns)
 	if (!tg_ctrl_device(g, ctrl, dev, sizeof(dev)))
 		return true;
 	snprintf(dir, sizeof(dir), "%s/class/nvme/%s", g->sys, dev + 5);
-	return !tg_exists(dir) || has_ns(g, dev + 5, (uint32_t)tg_int(ns, "nsid"));
+	return !tg_exists(dir) || tg_lower_has(g, dev + 5, (uint32_t)tg_int(ns, "nsid"));
 }
 
 /* What is away cannot be identified, and by its name alone another one may be found. */

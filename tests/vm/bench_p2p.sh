@@ -6,10 +6,9 @@
 # says what the software costs, and three controllers what the emulator adds. What the namespaces hold is nothing.
 set -eu
 cd "$(dirname "$0")/../.."
-export B="${B:-build}"
+. tests/vm/bench.inc
 
 medium="driver=null-co,size=4294967296,read-zeroes=on"
-set -- "${@:-6.12}"
 args="-device ioh3420,id=root,chassis=1,slot=1 -device x3130-upstream,id=up,bus=root"
 for i in 1 2 3; do args="$args -device xio3130-downstream,id=down$i,bus=up,chassis=2,slot=$i"; done
 for d in own1 own2 a b; do args="$args -blockdev $medium,node-name=$d"; done
@@ -17,15 +16,9 @@ args="$args -device nvme,id=cmb,serial=cmb,bus=down1,cmb_size_mb=64"
 args="$args -device nvme-ns,bus=cmb,drive=own1,nsid=1 -device nvme-ns,bus=cmb,drive=own2,nsid=2"
 args="$args -device nvme,serial=a,bus=down2,drive=a -device nvme,serial=b,bus=down3,drive=b"
 
-for kernel in "$@"; do
-	rc=0
-	modules=$(tests/vm/modules.sh "$kernel") || rc=$?
-	case $rc in
-	0) ;;
-	77) continue ;;
-	*) exit "$rc" ;;
-	esac
-	echo "kernel $kernel, emulated NVMe without a medium: from device to device, and through memory"
-	VM_QEMU_ARGS="$args" tests/vm/vm.sh -k "$kernel" -t 450 -s tests/vm/guest/bench_p2p.sh -- \
+copies() {
+	echo "kernel $1, emulated NVMe without a medium: from device to device, and through memory"
+	VM_QEMU_ARGS="$args" tests/vm/vm.sh -k "$1" -t 450 -s tests/vm/guest/bench_p2p.sh -- \
 		"$modules" "$B" "${ROUNDS:-3}"
-done
+}
+on_kernels copies "${@:-6.12}"

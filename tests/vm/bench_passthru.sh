@@ -4,17 +4,12 @@
 # It judges nothing. bench_passthru.sh [KERNEL...]; ROUNDS (5) and SECONDS_EACH (3) a run.
 set -eu
 cd "$(dirname "$0")/../.."
-export B="${B:-build}"
-for kernel in ${*:-6.12}; do
-	rc=0
-	modules=$(tests/vm/modules.sh "$kernel") || rc=$?
-	case $rc in
-	0) ;;
-	77) continue ;;
-	*) exit "$rc" ;;
-	esac
-	echo "kernel $kernel, emulated NVMe without a medium: commands a second"
+. tests/vm/bench.inc
+
+forwarding() {
+	echo "kernel $1, emulated NVMe without a medium: commands a second"
 	VM_QEMU_ARGS="-blockdev driver=null-co,node-name=lower,size=1073741824,read-zeroes=on -device nvme,drive=lower,serial=lower" \
-		tests/vm/vm.sh -k "$kernel" -t 900 -e workloads="${WORKLOADS:-}" -s tests/vm/guest/bench_passthru.sh -- \
+		tests/vm/vm.sh -k "$1" -t 900 -e workloads="${WORKLOADS:-}" -s tests/vm/guest/bench_passthru.sh -- \
 		"$modules" "${ROUNDS:-5}" "${SECONDS_EACH:-3}"
-done
+}
+on_kernels forwarding "${@:-6.12}"

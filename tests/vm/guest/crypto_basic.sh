@@ -84,9 +84,7 @@ if [ -n "${LOCAL:-}" ]; then
 	is "  is local" local "$(cat "$crypto/here/transport")"
 	ct_all "an engine of this kernel" rounds=$((rounds / 2)) depth=16 threads=2 max=40000
 	ok "unbind" cr_unbind here
-	pt_down all
-	pt_rm all
-	ok "the engines' module goes" pt_unload
+	cr_engine_gone all
 fi
 soon "rmmod" 60 rmmod nvme_accel_crypto
 leaks "nothing has leaked"

@@ -39,9 +39,7 @@ ok "unbind" cr_unbind far
 ok "unbind" cr_unbind near
 ok "the port goes" pt_unport 2
 ok "the export goes" pt_unexport $far
-pt_down all
-pt_rm all
-ok "the engines' module goes" pt_unload
+cr_engine_gone all
 soon "rmmod" 60 rmmod nvme_accel_crypto
 leaks "nothing has leaked"
 finish
